@@ -32,7 +32,9 @@ from honestone.core.judging.spend import Meter
 from honestone.core.loop.named import POLICIES
 from honestone.core.loop.state import Action, LoopState, Propose
 from honestone.engine.judgements import PanelJudgement
-from honestone.engine.judging.panel import Evaluator, Panel, Seat
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.place import Place, version_blobs
 from honestone.ports import Brief, CallFailed

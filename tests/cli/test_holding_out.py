@@ -9,7 +9,7 @@ import pytest
 
 from honestone.app.improving.holding_out import hold_one_out
 from honestone.core.judging.rubric import Criterion, Item, Rubric
-from honestone.engine.judging.panel import Seat
+from honestone.engine.judging.seats import Seat
 
 from .desk import Desk
 from .test_improve import ADD_ALL, NOTE, improve

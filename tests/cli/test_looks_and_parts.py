@@ -88,7 +88,7 @@ def test_one_script_is_one_judge(ready: Desk, other: str) -> None:
 )
 def test_other_commands_are_themselves(words: list[str], tmp_path: Path) -> None:
     """What is more than one script, or names none that is here, is compared word by word."""
-    from honestone.engine.judging.panel import unwrapped
+    from honestone.engine.judging.voter import unwrapped
 
     (tmp_path / "j.py").write_text("")
     identity = {"command": words, "files": {}}
@@ -100,7 +100,7 @@ def test_other_commands_are_themselves(words: list[str], tmp_path: Path) -> None
 )
 def test_another_script_is_another_judge(ready: Desk, other: str) -> None:
     """Other words after it, another script and another program make another judge."""
-    from honestone.engine.judging.panel import essence
+    from honestone.engine.judging.voter import essence
 
     assert shutil.which("cat")
     files = {"j.py": "sha256:j", "l.py": "sha256:l"}

@@ -20,7 +20,8 @@ from honestone.core.events import OtherEvent
 from honestone.core.judging.spend import Meter, RunGrants
 from honestone.core.record.rates import RateLimits
 from honestone.engine.journal import give_back, reserve_in
-from honestone.engine.judging.panel import Panel, Seat
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Store
 from honestone.testing import ScriptedJudge
 

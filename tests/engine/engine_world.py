@@ -12,7 +12,8 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.judging.ballot import Question, asked_criteria
 from honestone.core.judging.rubric import Check, Criterion, Item, Rubric
 from honestone.core.judging.spend import Meter
-from honestone.engine.judging.panel import Panel, Seat
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Judge, Store
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.suite.case import Case
 from honestone.engine.evaluate import Evaluation, JudgedArtifact, TextEvaluator
-from honestone.engine.judging.panel import Evaluator
+from honestone.engine.judging.evaluator import Evaluator
 from honestone.ports import CallFailed, Judge, Output, Store, Task
 from honestone.testing import ScriptedJudge
 from property_examples import examples

@@ -17,7 +17,8 @@ from honestone.core.judging.ballot import CHECK, JudgeState
 from honestone.core.judging.rubric import Check, Criterion, Item, Rubric
 from honestone.core.judging.scorecard import Outcome, judge_gate
 from honestone.core.judging.scorer import Scorer
-from honestone.engine.judging.panel import Evaluator, Judged, check_ballot
+from honestone.engine.judging.ballots import check_ballot
+from honestone.engine.judging.evaluator import Evaluator, Judged
 from honestone.ports import CallFailed, Finding, Output
 from honestone.testing import ScriptedJudge
 

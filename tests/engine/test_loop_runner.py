@@ -38,7 +38,8 @@ from honestone.core.loop.state import (
 )
 from honestone.core.record.event_codec import event_to_plain
 from honestone.engine.judgements import PanelJudgement
-from honestone.engine.judging.panel import Evaluator, Panel
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.panel import Panel
 from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.place import Place, load_version, require_resumable, sweep, version_blobs
 from honestone.ports import Brief, CallFailed, Judge, Store, WorkDone

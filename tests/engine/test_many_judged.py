@@ -25,7 +25,7 @@ from honestone.core.judging.contract import digest_json
 from honestone.core.judging.rubric import Anchors, Item, Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
-from honestone.engine.judging.panel import Evaluator
+from honestone.engine.judging.evaluator import Evaluator
 from honestone.ports import Judge, Request
 from honestone.prompts.filling import reply_schema, sent_schema
 from honestone.report.building.scorecard import Facts, SharedParts, scorecard_document

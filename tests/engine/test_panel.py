@@ -19,7 +19,9 @@ from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.judging.ballot import AskedCriterion, Ballot, JudgeState, Question
 from honestone.core.judging.rubric import Item
 from honestone.engine.judging import panel as panel_module
-from honestone.engine.judging.panel import TAMPERED, Consulted, Panel, Seat
+from honestone.engine.judging.ballots import TAMPERED, Consulted
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.ports import CallFailed, Completion, Judge, Reply, Usage
 from honestone.testing import ScriptedJudge, ScriptedModel, fill_in, reply_json
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.engine.judging.panel import LONGEST_WAIT, next_wait, with_retries
+from honestone.engine.judging.retrying import LONGEST_WAIT, next_wait, with_retries
 from honestone.ports import CallFailed
 
 unit = st.floats(0, 1)

@@ -21,7 +21,7 @@ from honestone.core.record.record import CaseRecord
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Case
 from honestone.engine.journal import OutOfTime, in_time, settle, turn
-from honestone.engine.judging.panel import Evaluator
+from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.place import recall_version, version_blobs
 from honestone.engine.traced import run_target, tell_scores
 from honestone.ports import HasCapacity, Journal, Observer, Output, Target, Task

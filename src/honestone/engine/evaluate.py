@@ -37,7 +37,8 @@ from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.suite.case import Message
 from honestone.engine.journal import OutOfTime, in_time
-from honestone.engine.judging.panel import Evaluator, Seat
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.seats import Seat
 from honestone.engine.live import Live
 from honestone.engine.place import version_blobs
 from honestone.engine.traced import run_target, tell_scores

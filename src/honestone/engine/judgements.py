@@ -36,7 +36,10 @@ from honestone.core.loop.suite_loop import (
 )
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.case import Case
-from honestone.engine.judging.panel import Consulted, Evaluator, Seat, voter
+from honestone.engine.judging.ballots import Consulted
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.seats import Seat
+from honestone.engine.judging.voter import voter
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.ports import Brief
 

@@ -21,7 +21,9 @@ from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.engine.cases import CaseWork
 from honestone.engine.journal import OutOfTime
 from honestone.engine.judging.asking_on import AskingOn
-from honestone.engine.judging.panel import Consulted, Evaluator, Panel
+from honestone.engine.judging.ballots import Consulted
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.panel import Panel
 from honestone.ports import Checker
 
 # Looks that are taken at once where no case has one yet, and afterwards.

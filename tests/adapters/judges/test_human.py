@@ -23,7 +23,9 @@ from honestone.core.errors import SettingsError
 from honestone.core.judging.ballot import JudgeState, Mark, Question
 from honestone.core.judging.rubric import Item, Key
 from honestone.core.judging.spend import Meter
-from honestone.engine.judging.panel import Consulted, Panel, Seat
+from honestone.engine.judging.ballots import Consulted
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.formats.settings import Settings
 from honestone.ports import CallFailed, Reply
 from honestone.testing import check_judge, sample_question

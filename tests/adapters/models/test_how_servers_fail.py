@@ -30,7 +30,8 @@ from honestone.core.judging.ballot import (
 )
 from honestone.core.judging.rubric import Item
 from honestone.core.judging.spend import Meter
-from honestone.engine.judging.panel import Panel, Seat
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.ports import CallFailed, Prompt
 from property_examples import examples
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from honestone.app.readiness import FAMILIES
 from honestone.core.judging.rubric import Rubric
-from honestone.engine.judging.panel import Seat
+from honestone.engine.judging.seats import Seat
 
 # As the only --holdout: every judge steers.
 NOBODY: Final = "none"

@@ -50,7 +50,8 @@ from honestone.core.loop.named import BY_BELIEF, POLICIES
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
 from honestone.core.record.rates import rates_of
 from honestone.engine.journal import reserve_in
-from honestone.engine.judging.panel import Seat, with_retries
+from honestone.engine.judging.retrying import with_retries
+from honestone.engine.judging.seats import Seat
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.place import Place, require_resumable, version_blobs
 from honestone.formats.source import SuiteSource

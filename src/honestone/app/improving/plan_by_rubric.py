@@ -33,7 +33,8 @@ from honestone.core.loop.policies import fixes_for
 from honestone.core.loop.state import LoopLimits, LoopState
 from honestone.engine.evaluate import packing_notes, shown_in_part
 from honestone.engine.judgements import PanelJudgement, require_apart
-from honestone.engine.judging.panel import Evaluator, Seat, functions_of
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.seats import Seat, functions_of
 from honestone.ports import Observer, Store, Worker
 from honestone.report.documents.trust.noise import NoiseDoc
 

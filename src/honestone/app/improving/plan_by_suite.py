@@ -40,7 +40,7 @@ from honestone.core.numbers import ONE, exact
 from honestone.core.skill.skill_file import SKILL_FILE
 from honestone.core.suite.case import Case
 from honestone.engine.judgements import TaskJudgement
-from honestone.engine.judging.panel import Seat, functions_of
+from honestone.engine.judging.seats import Seat, functions_of
 from honestone.engine.place import Place
 from honestone.ports import Observer, Store, Worker
 from honestone.system.files import load_artifact, printable

@@ -28,7 +28,8 @@ from honestone.core.skill.brief import EDIT_RUBRIC, failures_in_words, shown_edi
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.engine.judgements import SplitRun
-from honestone.engine.judging.panel import Evaluator, Seat
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Observer, Store
 from honestone.report.building.suite import panel_states, suite_flags, suite_warnings
 from honestone.report.documents import plain

@@ -34,7 +34,8 @@ from honestone.core.judging.choices import Ask, Ending
 from honestone.core.judging.contract import digest_json
 from honestone.core.loop.named import policy_named
 from honestone.core.loop.state import LoopState, Propose, Result, decide
-from honestone.engine.judging.panel import Seat, split
+from honestone.engine.judging.panel import split
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Observer, Store
 from honestone.report.documents import PlainDocument, plain
 from honestone.system.files import open_below, remove, write_atomically, write_below

@@ -46,7 +46,9 @@ from honestone.core.numbers import show_bar
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.journal import reserve_in
 from honestone.engine.judging.asking_on import evaluator_for
-from honestone.engine.judging.panel import Evaluator, Panel, Seat, functions_of
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat, functions_of
 from honestone.ports import Function, Observer, RunInfo, Store, Target
 from honestone.report.case_text import unmet_lines
 from honestone.report.documents import PlainDocument

@@ -25,7 +25,8 @@ from honestone.core.judging.contract import digest_json
 from honestone.core.judging.spend import Meter
 from honestone.core.reading.json_schema import JsonSchema
 from honestone.core.reading.reply import complaints
-from honestone.engine.judging.panel import Panel, Seat
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Reply, Request, Store
 from honestone.prompts.filling import reply_schema
 from honestone.system.files import printable

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from honestone.adapters.models.batches.options import BatchOptions
     from honestone.core.judging.ballot import Question
     from honestone.core.judging.spend import Meter
-    from honestone.engine.judging.panel import Panel, Seat
+    from honestone.engine.judging.panel import Panel
+    from honestone.engine.judging.seats import Seat
     from honestone.ports import Settings
 
 
@@ -382,7 +383,8 @@ def make_seats(
     """
     from honestone.adapters.registry import is_batched, judge_kind, make_judge
     from honestone.core.record.rates import rates_of
-    from honestone.engine.judging.panel import Seat, voter
+    from honestone.engine.judging.seats import Seat
+    from honestone.engine.judging.voter import voter
 
     seats: list[Seat] = []
     known: list[tuple[object, str]] = []

@@ -18,7 +18,7 @@ from honestone.core.errors import UsageError
 from honestone.core.judging.ballot import asked_criteria
 from honestone.core.reading.pairwise import ORDERS, pair_question
 from honestone.engine.judging.pairwise import PairJudged, judge_pair
-from honestone.engine.judging.panel import Seat
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Observer
 from honestone.report.building.scorecard import usage_document
 from honestone.report.documents.pairwise import PairwiseDoc

@@ -25,7 +25,7 @@ from honestone.system.files import Loaded, load_artifact, printable
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
-    from honestone.engine.judging.panel import Seat
+    from honestone.engine.judging.seats import Seat
     from honestone.formats.rubric.rubric_file import RubricSource
     from honestone.formats.source import ForeignRubric
 

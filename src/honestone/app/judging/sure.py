@@ -10,7 +10,7 @@ from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Rubric
 from honestone.core.numbers import exact
 from honestone.core.suite.case import Suite
-from honestone.engine.judging.panel import Seat
+from honestone.engine.judging.seats import Seat
 
 
 def require_askable(

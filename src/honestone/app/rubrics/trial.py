@@ -135,7 +135,7 @@ class Trial:
             return run_interruptibly(lambda: self._judge_all(subjects, panel), panel.close)
 
     async def _judge_all(self, subjects: Sequence[ExampleSubject], panel: Panel) -> list[Tried]:
-        from honestone.engine.judging.panel import Evaluator
+        from honestone.engine.judging.evaluator import Evaluator
 
         evaluator = Evaluator(self.rubric, self._plan.checker, panel)
         slots = asyncio.Semaphore(AT_ONCE)

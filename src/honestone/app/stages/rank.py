@@ -29,7 +29,9 @@ from honestone.core.skill import brief
 from honestone.core.skill import risk as risks
 from honestone.core.skill.brief import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
 from honestone.core.skill.plan import PlanError, Refusal
-from honestone.engine.judging.panel import Evaluator, Judged, Panel, Seat
+from honestone.engine.judging.evaluator import Evaluator, Judged
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.formats import stage_files as doc
 from honestone.formats.stage_files import StageFile
 from honestone.ports import Observer

@@ -53,7 +53,7 @@ from honestone.core.json_value import as_json
 from honestone.core.judging.contract import digest_json
 from honestone.core.loop.state import LoopLimits, fold
 from honestone.core.skill.gate_layers import EXIT_OF, Decision
-from honestone.engine.judging.panel import Seat
+from honestone.engine.judging.seats import Seat
 from honestone.formats import stage_files as doc
 from honestone.ports import Observer, RunInfo, Store
 from honestone.report.documents import ReadsAsDocument

@@ -45,7 +45,8 @@ from honestone.core.skill.brief import EditBrief
 from honestone.core.skill.evaluation import SkillVerdict
 from honestone.core.skill.gate_layers import Decision, Evidence, pass_gate
 from honestone.core.skill.plan import PlanError
-from honestone.engine.judging.panel import Judged, Seat
+from honestone.engine.judging.evaluator import Judged
+from honestone.engine.judging.seats import Seat
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.place import Place, load_version
 from honestone.formats import stage_files as doc

@@ -37,7 +37,7 @@ from honestone.core.judging.rubric import Check
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Case, task_document
 from honestone.core.suite.each import Each
-from honestone.engine.judging.panel import functions_of
+from honestone.engine.judging.seats import functions_of
 from honestone.formats.source import SuiteSource
 from honestone.ports import Function, Target
 from honestone.system.files import printable
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
     from honestone.app.suites.comparing.baseline import BaselineCache
     from honestone.core.judging.spend import Meter, Spend
-    from honestone.engine.judging.panel import Seat
+    from honestone.engine.judging.seats import Seat
 
 
 _LARGEST_SCRIPT = 1_000_000

@@ -35,7 +35,7 @@ from honestone.system.files import load_artifact, printable
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
     from honestone.adapters.context import AdapterContext
-    from honestone.engine.judging.panel import Seat
+    from honestone.engine.judging.seats import Seat
     from honestone.ports import Observer
 
 from honestone.app.judging.sure import sure_of_suite

@@ -12,7 +12,8 @@ from honestone.core.errors import UsageError
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.case import Case
 from honestone.engine.cases import CaseWork
-from honestone.engine.judging.panel import Evaluator, Panel
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.panel import Panel
 from honestone.engine.sure_suites import SuiteAsking, SuiteEvaluator, SureCaseWork
 from honestone.formats.source import KeyAt, SuiteSource
 

@@ -29,7 +29,9 @@ from honestone.core.events import AuditStarted, Event, ProbeAnswered, RunFinishe
 from honestone.core.judging.ballot import Ballot, Question, asked_criteria
 from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.reading.evidence import find_quote, is_quote
-from honestone.engine.judging.panel import Consulted, Panel, Seat
+from honestone.engine.judging.ballots import Consulted
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.engine.live import Live
 from honestone.engine.place import version_blobs
 from honestone.ports import Journal, Observer, Store

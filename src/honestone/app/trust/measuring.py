@@ -28,7 +28,7 @@ from honestone.core.judging.contract import Contract, digest_json
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.spend import Meter
 from honestone.engine.journal import reserve_in
-from honestone.engine.judging.panel import Seat
+from honestone.engine.judging.seats import Seat
 from honestone.ports import REASKS, Observer, Store
 from honestone.system.drawing import count
 from honestone.system.files import printable

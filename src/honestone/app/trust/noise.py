@@ -16,7 +16,7 @@ from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event, LookTaken, NoiseStarted, RunFinished
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.spend import Meter
-from honestone.engine.judging.panel import Evaluator
+from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.live import Live
 from honestone.ports import Observer, Store
 from honestone.report.documents.trust.noise import NoiseDoc

@@ -15,7 +15,10 @@ from honestone.core.judging.ballot import Ballot, JudgeState, Question
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
-from honestone.engine.judging.panel import Consulted, Evaluator, Panel, Seat
+from honestone.engine.judging.ballots import Consulted
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Checker
 
 _ENOUGH = "not asked: the verdict was sure enough without it"

@@ -14,7 +14,9 @@ from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Rule
 from honestone.core.judging.spend import Spend
 from honestone.core.reading import pairwise
-from honestone.engine.judging.panel import Panel, Seat, check_ballot
+from honestone.engine.judging.ballots import check_ballot
+from honestone.engine.judging.panel import Panel
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Checker, SizedJudge
 
 

@@ -17,7 +17,7 @@ from honestone.core.audit.verdict import JudgeAudit, ProbeResult, Tier, audit_of
 from honestone.core.errors import UsageError
 from honestone.core.events import AuditStarted, Event, ProbeAnswered, total_spend
 from honestone.core.judging.contract import ContractDocument, Identity
-from honestone.engine.judging.panel import Seat
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Store
 from honestone.report.building.scorecard import usage_document
 from honestone.report.documents import fields_of

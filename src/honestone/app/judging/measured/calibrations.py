@@ -39,7 +39,7 @@ from honestone.core.statistics.calibration import (
     unmet_labels_wanted,
 )
 from honestone.core.statistics.labels import targets_of
-from honestone.engine.judging.panel import Seat
+from honestone.engine.judging.seats import Seat
 from honestone.ports import Store
 from honestone.report.building.scorecard import usage_document
 from honestone.report.documents import fields_of

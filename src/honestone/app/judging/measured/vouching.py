@@ -15,7 +15,7 @@ from honestone.core.judging.rubric import Rubric
 
 if TYPE_CHECKING:
     from honestone.core.audit.verdict import Tier
-    from honestone.engine.judging.panel import Seat
+    from honestone.engine.judging.seats import Seat
 
 
 @dataclass(frozen=True, slots=True)
