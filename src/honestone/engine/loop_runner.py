@@ -1,16 +1,17 @@
-"""The one loop: asks core what to do, does it, and records what happened before it continues.
+"""The improvement loop: ask core what to do, do it, record it, and repeat.
 
-`improve`, `improve --suite`, `step` and `skill run` are this loop with a policy and a judgement of
-their own.
+`improve`, `improve --suite`, `step` and `skill run` are this loop, each with its own policy and its
+own `Judgement`.
 
-Why the state is only what the events say: a run can be killed between any two lines, and what it
-paid for must not be lost or paid for twice. So nothing is decided by anything but the state, the
-state changes by `apply` alone, and each event is in the store before the next question is asked.
-Resuming is then no case of its own: fold the events that are on record, and ask core again what
-to do. The same fold gives `show` and `rescore` their answers, so a report cannot differ from what
-the loop saw. The one thing outside the store is the person's file. Its change is announced by an
-event before it is made (`DeliveryBegun`), so that a loop which finds it half done knows what it
-meant to write.
+A run can be killed between any two lines, and what it paid for must be neither lost nor paid for
+twice. So core decides by the state alone, only `apply` changes the state, and each event is in the
+store before core is asked again. Resuming needs no code of its own: fold the recorded events, and
+ask core what to do. `show` and `rescore` use the same fold, so a report cannot differ from what the
+loop saw.
+
+The person's file is the one thing outside the store. An event (`DeliveryBegun`) announces each
+change of it before it is made, so that a loop that finds the file half written knows what it was
+writing.
 """
 
 from __future__ import annotations
@@ -57,37 +58,35 @@ from honestone.system.telemetry import is_traced, part_under_way
 
 
 class Judgement(ABC, Generic[S]):
-    """What differs from one loop to another: how a version is judged, what the worker is asked for,
-    which of several proposals is judged. It records what it finds with `loop.record`; the loop's
-    state is the fold of that.
+    """What differs between loops: how a version is judged, what the worker is asked for, and which
+    of several proposals is judged. A judgement records its results with `loop.record`, which is how
+    they reach the loop's state.
     """
 
     async def resume(self, loop: LoopRunner[S]) -> None:
-        """Called once before the first action: repair what an earlier process left undone."""
+        """Repair what a killed process left unfinished. Called once, before the first action."""
 
     @abstractmethod
     async def ask(self, loop: LoopRunner[S], action: Ask) -> None:
-        """Have a version judged, and record the result; or record the limit that came first."""
+        """Have a version judged and record the ballots, or the limit that was reached first."""
 
     @abstractmethod
     def brief(self, loop: LoopRunner[S], action: Propose, place: Path, candidate: int) -> Brief:
-        """What the worker is asked to do. `place` is the artifact in its copy, `candidate` counts
-        from 0.
+        """Write the brief of the worker. `place`: the artifact in the worker's private copy.
+        `candidate` counts from 0.
         """
 
     async def proposed(self, loop: LoopRunner[S], action: Propose) -> None:
-        """Called when all candidates of a round are made, before one is chosen."""
+        """Prepare the choice, once all candidates of a round are made: rank them, for example."""
 
     async def choose(
         self, loop: LoopRunner[S], action: Propose, new: Sequence[CandidateTried]
     ) -> CandidateTried | None:
-        """The one of several new candidates that is judged; None leaves the round open, where a
-        limit came first.
-        """
+        """Choose the candidate to judge; None leaves the round open, because a limit was reached."""
         return new[0]
 
     def described(self, loop: LoopRunner[S], tried: CandidateTried) -> RecordedCandidate:
-        """What the record says of a candidate that was proposed, chosen or not."""
+        """The entry of the record about one candidate, whether it was chosen or not."""
         rank = loop.state.ranks.get(tried.version or "")
         return {
             "candidate": tried.candidate,
@@ -103,7 +102,7 @@ class Judgement(ABC, Generic[S]):
 
 @dataclass(slots=True, kw_only=True)
 class LoopRunner(Generic[S]):
-    """One run of a loop, new or resumed. `state` is the fold of its events, always."""
+    """One run of a loop, new or resumed. `state` is always the fold of the events on record."""
 
     run: str
     state: S
@@ -128,9 +127,7 @@ class LoopRunner(Generic[S]):
         )
 
     async def work(self) -> Stop:
-        """Work until core says stop. After a kill, the same call on the same events resumes where
-        it was.
-        """
+        """Work until core says stop. After a kill, the same call resumes from the recorded events."""
         with self._live.here():
             return await self._work()
 
@@ -142,10 +139,10 @@ class LoopRunner(Generic[S]):
         while True:
             if changed := self.place.judging.changed():
                 return await self._end_with_another_contract(changed)
-            # Here and nowhere else: a kill between accepting and delivering is repaired before
-            # anything else happens. It is decided on what was known then, so that a resumed run
-            # delivers what an uninterrupted one does; and once, so that the person's file does not
-            # change back and forth with every vote.
+            # A kept version is delivered here, directly after the event that kept it. A run that
+            # was killed in between comes back to this line with the same state, so it delivers
+            # what an uninterrupted run delivers. It is not done again when later votes change what
+            # is best: the person's file must not change back and forth while the loop runs.
             if self.state.just_accepted and not self.place.only_passed:
                 await self._deliver(delivery(self.state).version)
             action = decide(self.state, self.policy)
@@ -172,8 +169,8 @@ class LoopRunner(Generic[S]):
                     )
 
     async def _decide_round(self, version: str | None, reason: str, *, is_accepted: bool) -> None:
-        """Record what becomes of a round, with what is believed at this moment: every report shows
-        these figures.
+        """Record the decision about a round together with the beliefs that it was made on. Reports
+        show these figures, and not those that later votes lead to.
         """
         entry = self.state.rounds[-1]
         before, after = self.state.standing(entry.base), self.state.standing(version or "")
@@ -193,16 +190,18 @@ class LoopRunner(Generic[S]):
         await self.judgement.close()
         await self.worker.close()
 
-    # -- for a judgement
+    # -- what a judgement calls
 
     async def record(self, event: Event, blobs: Mapping[str, bytes] | None = None) -> None:
-        """Append an event, with the content it names, and take it into the state."""
+        """Append an event to the run, then apply it to the state. `blobs`: the contents that the
+        event names, by digest.
+        """
         event = self._timed(event)
         await self.store.journal.append(self.run, event, blobs)
         self._apply(event)
 
     async def out_of_budget(self) -> bool:
-        """Whether a limit is used up; then that is on record."""
+        """Whether a limit is used up. If so, record it."""
         reason = self.meter.exhausted()
         if reason is not None:
             await self.reach_limit(events.LimitReached(reason=reason))
@@ -213,11 +212,13 @@ class LoopRunner(Generic[S]):
             await self.record(limit)
 
     def version(self, digest: str) -> Version:
+        """A version of this run, with its bytes."""
         if digest not in self._versions:
             self._versions[digest] = load_version(self.store, digest).named(self.place.own_name)
         return self._versions[digest]
 
     def say(self, doing: str) -> None:
+        """Show on the progress line what the loop does now."""
         self._live.progress(len(self.state.rounds), self.state.limits.rounds, doing)
 
     # -- events
@@ -230,6 +231,7 @@ class LoopRunner(Generic[S]):
         self.observer.event(event)
 
     async def _end(self, stop: Stop) -> None:
+        """Deliver what the rule chooses, and close the run. Does nothing for a finished run."""
         if self.state.finished is not None:
             return
         chosen = delivery(self.state, stop.result)
@@ -251,8 +253,9 @@ class LoopRunner(Generic[S]):
             self._apply(event)
 
     async def _end_with_another_contract(self, changed: tuple[str, ...]) -> Stop:
-        """What was judged by files that are no longer those of the contract is not delivered, nor
-        what was before.
+        """End a run in which a file that takes part in the judging changed, a rubric's test for
+        example. Nothing is delivered, and the original is put back: by whose standard the versions
+        so far are better is no longer known.
         """
         if self.state.rounds and self.state.rounds[-1].is_open:
             await self.record(
@@ -275,8 +278,9 @@ class LoopRunner(Generic[S]):
     def _require_output(self) -> None:
         output, is_folder = self.place.output, self.version(self.state.original).is_folder
         if output is not None and output.exists() and output.is_dir() != is_folder:
+            kind = "folder" if is_folder else "file"
             raise UsageError(
-                f"the artifact is a {'folder' if is_folder else 'file'}, but {str(output)!r} is not",
+                f"the artifact is a {kind}, but {str(output)!r} is not",
                 hint="name another --output",
             )
 
@@ -290,7 +294,9 @@ class LoopRunner(Generic[S]):
             await self._record_proposal(action, made, spend=made.spend)
 
     async def _propose_ranked(self, action: Propose) -> None:
-        """Every candidate is recorded when it is made: none is paid for twice."""
+        """Make several candidates and propose one of them. Each is recorded as soon as it is made,
+        so that after a kill none is paid for twice.
+        """
         for number in range(len(self.state.tried), action.candidates):
             if await self.out_of_budget():
                 break
@@ -337,22 +343,20 @@ class LoopRunner(Generic[S]):
         return None if made.version is None else version_blobs(self.version(made.version))
 
     def _new(self, tried: Sequence[CandidateTried]) -> list[CandidateTried]:
-        """Each version once, and none that was decided already."""
-        found: dict[str, CandidateTried] = {}
+        """The usable candidates, each version once and none that was decided in an earlier round."""
+        new: dict[str, CandidateTried] = {}
         for one in tried:
             version = one.version
-            if (
-                version is None
-                or version in self.state.accepted_versions
-                or self.state.decided(version)
-            ):
+            if version is None or one.outcome is not ProposalOutcome.CHANGED:
                 continue
-            if one.outcome is ProposalOutcome.CHANGED:
-                found.setdefault(version, one)
-        return list(found.values())
+            if version not in self.state.accepted_versions and not self.state.decided(version):
+                new.setdefault(version, one)
+        return list(new.values())
 
     async def _try(self, action: Propose, candidate: int = 0) -> CandidateTried:
-        """One call of the worker, in a private copy."""
+        """Call the worker on a private copy, and classify what it did by the bytes in the copy. Its
+        exit code and its own account decide nothing.
+        """
         place, before, number = self.place, self.version(action.base), len(self.state.rounds) + 1
         self.say(f"round {number}: {self.worker.id} works on {', '.join(action.focus)}")
 
@@ -397,14 +401,14 @@ class LoopRunner(Generic[S]):
     # -- delivering
 
     async def _deliver(self, version: str) -> None:
-        """Let the person's file hold this version."""
+        """Put this version into the person's file, unless it is there already."""
         if not self.place.dry_run and version != self.state.delivered:
             self._require_untouched(self.state.delivered)
             await self._put(version)
 
     async def _deliver_elsewhere(self, version: str) -> None:
-        """At the end, `--output` holds the version that is delivered, also when that is the
-        original.
+        """Put the delivered version into the file of `--output` at the end, even where that is the
+        original: the file then always holds the result.
         """
         best = self.version(version)
         if self.place.output is None or self.place.dry_run:
@@ -413,6 +417,9 @@ class LoopRunner(Generic[S]):
             await self._put(best.digest)
 
     async def _put(self, digest: str) -> None:
+        """Announce a delivery and carry it out. File modes that the delivery loses are recorded
+        with the announcement, so that `undo` can restore them.
+        """
         before, after = self.version(self.state.delivered).files, self.version(digest).files
         lost = [
             name
@@ -424,8 +431,8 @@ class LoopRunner(Generic[S]):
         await self._write(digest)
 
     async def _write(self, digest: str) -> None:
-        """Only what differs on disk is written, so that a delivery that is killed again and again
-        gets done all the same.
+        """Carry out the delivery that was announced. Only files that differ on disk are written: a
+        delivery that is killed again and again still makes progress each time.
         """
         before, after = self.version(self.state.delivered), self.version(digest)
         found = self.place.delivered(before, after)
@@ -434,8 +441,8 @@ class LoopRunner(Generic[S]):
         await self.record(events.DeliveryDone(version=digest))
 
     def _require_untouched(self, expected: str) -> None:
-        """Also between rounds, so that nothing more is spent on versions that could not be
-        delivered.
+        """Raise UsageError where someone else changed the person's file. This is checked before
+        each proposal, too: nothing more is spent on versions that could not be delivered.
         """
         if not self._is_untouched(expected):
             raise UsageError(
@@ -444,8 +451,8 @@ class LoopRunner(Generic[S]):
             )
 
     def _is_untouched(self, expected: str) -> bool:
-        """Whether the person's file holds that version; a file that the loop does not write counts
-        as untouched.
+        """Whether the person's file holds that version. True where the loop does not write to it,
+        with `--dry-run` or `--output`.
         """
         if self.place.dry_run or self.place.output is not None:
             return True
@@ -455,8 +462,10 @@ class LoopRunner(Generic[S]):
             return False
 
     async def _finish_delivery(self) -> None:
-        """A kill may come between announcing a delivery and its end; writing it once more does no
-        harm.
+        """Finish a delivery that was announced and not completed, because the process was killed.
+
+        The file may then hold the old version, the new one or a mix of their files; anything else
+        was written by someone else, and is left alone.
         """
         target = self.state.delivering
         if target is None:
@@ -468,8 +477,8 @@ class LoopRunner(Generic[S]):
         await self._write(target)
 
     async def _take_version_on_disk(self) -> None:
-        """A person may have put another version of this run back; the best one is then delivered
-        over that.
+        """Record it where the person's file holds another version of this run, one that was put
+        back by hand. The loop continues from there, and delivers the best version over it.
         """
         if self.place.dry_run or self.place.output is not None:
             return
@@ -485,8 +494,8 @@ async def work_on_copy(
     brief: Callable[[Path], Brief],
     meter: Meter,
 ) -> tuple[WorkDone, ReadBack]:
-    """One call of the worker, in a private copy, and what is there afterwards. `brief` is made for
-    the copy's place. It ends when the minutes of `meter` are used up.
+    """Call the worker on a private copy, and read back what the copy then holds. `brief` makes the
+    brief for the copy's path. The call ends when the minutes of `meter` are used up.
     """
     with private_folder("work") as root:
         (root / "copy").mkdir()
@@ -501,19 +510,20 @@ async def work_on_copy(
         except OutOfTime as ended:
             done = WorkDone(ended="timeout", message=str(ended))
         finally:
+            # Programs that the worker left running would change the copy while it is read.
             end_inhabitants(root)
         return done, read_back(copy, max_bytes=place.max_bytes)
 
 
 def _any_of(tried: Sequence[CandidateTried]) -> CandidateTried:
-    """Where no candidate is new: one with bytes, whose round then says what is known about them."""
+    """The candidate to record when none is new: one that has a version, if any, because the record
+    then says in which round that version was decided.
+    """
     return next((one for one in tried if one.version is not None), tried[0])
 
 
 def _detailed(outcome: ProposalOutcome, detail: str | None, message: str) -> str | None:
-    """What is known of a proposal that changed nothing for good, with the worker's own words where
-    they explain it.
-    """
+    """The detail of a proposal that is not used, with the worker's message where that explains it."""
     if outcome is ProposalOutcome.CHANGED or not message:
         return detail
     if detail is None:

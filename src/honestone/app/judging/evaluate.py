@@ -1,5 +1,7 @@
-"""Artifacts scored against a rubric: everything is read and checked, then each is judged and handed
-on in order.
+"""The use case of `eval ARTIFACT`: score artifacts against a rubric.
+
+First everything is read and checked, so that a mistake costs no call. Then each artifact is judged,
+recorded and handed to the caller, in the order given.
 """
 
 from __future__ import annotations
@@ -56,23 +58,23 @@ from honestone.system.drawing import count
 from honestone.system.files import Loaded, printable
 from honestone.system.trust.judging_files import JudgingFiles, files_named, names_commands
 
+# From this number on, artifacts that only code judges are read when they are judged, not before.
 _FEW = 500
-# Artifacts read to be checked are judged as they were read, as far as they may stay in memory;
-# others are read again.
+# Bytes of artifacts that stay in memory between the check and the judging. Others are read twice.
 _MOST_HELD_BYTES = 2_000_000
-# The name of an artifact that is not a file. One of several has its number, from 1, behind it.
+# The name of an artifact that is a text and not a file. Of several, each has its number after it.
 _TEXT = "text"
-# Stands for the longest text of a table, when it is found out whether judges can be shown it.
+# The name that stands for the longest text of a table in the check of what judges can be shown.
 _LONGEST = Path("the longest text")
-# Calls are limited as if there were so many texts, where nobody knows how many come.
+# The number of texts that the limit on calls is made for, where nobody knows how many will come.
 _UNCOUNTED = 100_000
-# The result of a run that another one goes on with.
+# The result of a killed run that another run continues.
 INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArtifactOptions:
-    """The options of `eval ARTIFACT` besides those of judging."""
+    """The options of `eval ARTIFACT` other than those of judging."""
 
     gate_only: Annotated[bool, Option("Stop asking judges once the verdict cannot change.")] = False
     input: Annotated[str | None, Option("The input that a target gets. [the artifact's text]")] = (
@@ -88,10 +90,10 @@ class ArtifactOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateRequest(ArtifactOptions):
-    """What to score, by what. An artifact that is a `str` is the text itself.
+    """What to score, and by which rubric. An artifact that is a `str` is the text itself.
 
-    `finds_judges`: look for judges where none is named. `keep`: record the run in the workspace's
-    store.
+    `finds_judges`: look for judges on this machine where none is named. `keep`: record the run in
+    the workspace's store.
     """
 
     artifacts: tuple[Path | str, ...]
@@ -100,9 +102,9 @@ class EvaluateRequest(ArtifactOptions):
     target: str | Target | Function = "identity"
     finds_judges: bool = True
     keep: bool = True
-    # Judges are asked to be measured, so nothing has to vouch for them yet.
+    # The run measures its judges, so it does not require that they were measured before.
     measures: bool = False
-    # The rows of a table, in place of artifacts.
+    # The rows of a table, instead of artifacts.
     rows: RowsToJudge | None = None
 
 
@@ -112,32 +114,32 @@ def evaluate(
     observer: Observer,
     show: Callable[[Evaluated], None],
 ) -> EvaluationSummary:
-    """Judges every artifact and hands each to `show` in the order given, on record by then.
+    """Judge every artifact, record each result, and then pass it to `show`, in the order given.
 
     Raises UsageError and its kinds before anything is spent, CouldNotJudge when a judge is needed
-    and none is there, Interrupted when it is stopped. A judge or target that fails is data:
-    abstentions, an inconclusive verdict.
+    and none is there, Interrupted when the person stops it. A judge or target that fails raises
+    nothing: it abstains, and the verdict may be inconclusive.
     """
     return _Work(workspace, request, observer).run(show)
 
 
 def evaluate_one(workspace: Workspace, request: EvaluateRequest, observer: Observer) -> Evaluated:
-    """The same for a single artifact."""
+    """Judge a single artifact, as `evaluate` does."""
     return evaluate_all(workspace, request, observer)[0]
 
 
 def evaluate_all(
     workspace: Workspace, request: EvaluateRequest, observer: Observer
 ) -> list[Evaluated]:
-    """The same, all of them at the end."""
-    found: list[Evaluated] = []
-    evaluate(workspace, request, observer, found.append)
-    return found
+    """Judge artifacts as `evaluate` does, and return all results together, in the order given."""
+    results: list[Evaluated] = []
+    evaluate(workspace, request, observer, results.append)
+    return results
 
 
 def require_pass(found: Evaluated, output: str | Path, input: str | None) -> PlainDocument:
-    """The document of what passed. Raises AssertionError with what it misses, and with `input` and
-    `output`, when it did not, CouldNotJudge when that could not be found out.
+    """The document of an evaluation that passed. Raises AssertionError for one that failed, with
+    what it misses and with `input` and `output`; CouldNotJudge for an inconclusive one.
     """
     __tracebackhide__ = True  # pytest shows the caller's line alone
     if found.passed:
@@ -155,7 +157,7 @@ def require_pass(found: Evaluated, output: str | Path, input: str | None) -> Pla
 
 
 class _Work:
-    """One evaluation. What is wrong with the request is found when it is made."""
+    """One evaluation. Making it checks the request and reads what it names; `run` spends calls."""
 
     def __init__(self, workspace: Workspace, request: EvaluateRequest, observer: Observer) -> None:
         self._workspace = workspace
@@ -176,23 +178,23 @@ class _Work:
                 "this rubric asks judges, but none was named",
                 hint='judges=["cmd:COMMAND"], for example',
             )
-        given = request.target
-        self._target = (
-            given
-            if isinstance(given, Target)
-            else make_target(given, make_context(judging, workspace))
-        )
+        if isinstance(request.target, Target):
+            self._target: Target | None = request.target
+        else:
+            self._target = make_target(request.target, make_context(judging, workspace))
         self._sizes: list[tuple[Path, int]] = []
-        self._looked_at: dict[Path, Loaded] = {}
-        # The same text is the same question, whatever its number.
+        # Artifacts that were read for the checks, until they are judged.
+        self._loaded: dict[Path, Loaded] = {}
+        # The name of a text in a question to a judge. It has no number in it, so that equal texts
+        # make equal questions, and the second one is answered from the record.
         self._asked_as: dict[Path, str] = {}
         self._paths = self._with_free_names(request.artifacts)
-        self._has_folders = self._require_all()
+        self._has_folders = self._read_artifacts()
         rows = request.rows
         self._count = len(self._paths) if rows is None else rows.count
         longest = None if rows is None else rows.longest
         if longest is not None:
-            self._looked_at[_LONGEST] = longest.loaded
+            self._loaded[_LONGEST] = longest.loaded
             self._sizes.append((_LONGEST, longest.loaded.version.size))
         is_alone = len(self._paths) == 1 and self._target is None
         self._plan.preflight(self._load(self._paths[0]).version if is_alone else None)
@@ -211,8 +213,8 @@ class _Work:
                 reference=request.reference if longest is None else longest.reference,
             )
         self._contract: Contract = self._plan.contract(self._seats)
-        # Only what code reads can judge from a file; looking at thousands of artifacts must not
-        # look those up each time.
+        # Checks of the text alone read no file, so no file can change what they decide. They are
+        # left out here, because the files of the others are looked up for each artifact.
         self._code_checks = [
             check for check in checks_of(self._plan.rubric) if not is_of_text_alone(check)
         ]
@@ -224,7 +226,8 @@ class _Work:
             self._refuse_what_is_not_staged()
         if request.locked and self._plan.path is not None:
             self._require_locked(self._plan.path)
-        # Each call may be repeated once; a run may need a few more.
+        # The limit where the person sets none: each look may be asked for again three times, and
+        # ten calls more. It stops a judge that fails for ever, not a run that goes well.
         self._meter: Meter = judging.meter(workspace.settings, calls=4 * self._calls + 10)
 
     def _require_locked(self, path: Path) -> None:
@@ -244,7 +247,7 @@ class _Work:
         yield from files_named([seat.identity for seat in self._programs], self._workspace.folder)
 
     def _with_free_names(self, artifacts: Sequence[Path | str]) -> list[Path]:
-        """Texts get names that no file here has."""
+        """The artifacts as paths; texts get names that no other artifact has."""
         taken = {artifact for artifact in artifacts if isinstance(artifact, Path)}
         found: list[Path] = []
         for number, artifact in enumerate(artifacts, 1):
@@ -252,39 +255,39 @@ class _Work:
                 name = Path(_TEXT if len(artifacts) == 1 else f"{_TEXT}-{number}")
                 while name in taken:
                     name = Path(f"{name}'")
-                self._looked_at[name] = Loaded(Version.of_text(artifact, "text.txt"))
+                self._loaded[name] = Loaded(Version.of_text(artifact, "text.txt"))
                 self._asked_as[name] = _TEXT
                 artifact = name
             found.append(artifact)
         return found
 
-    def _require_all(self) -> bool:
-        """Bad input is refused before anything is spent. Thousands of files that only code looks at
-        are looked at once, when their turn comes. Returns whether any is not a file.
+    def _read_artifacts(self) -> bool:
+        """Read every artifact, to refuse a bad one before anything is spent, and say whether one of
+        them is a folder. Thousands of files that only code judges are not read here: that costs no
+        call, so each can be read once, when it is judged.
         """
         staged = self._request.staged
-        at_once = staged or len(self._paths) < _FEW or self._plan.rubric.asks_judges
+        reads_now = staged or len(self._paths) < _FEW or self._plan.rubric.asks_judges
         held_bytes = 0
-        others = False
+        has_folders = False
         for path in self._paths:
-            if path in self._looked_at:
-                self._sizes.append((path, self._looked_at[path].version.size))
-                found = False
-            elif at_once:
-                loaded = self._load(path)
-                version = loaded.version
-                self._sizes.append((path, version.size))
-                found = version.is_folder
-                held_bytes += version.size
-                if held_bytes <= _MOST_HELD_BYTES or staged:
-                    self._looked_at[path] = loaded
-            else:
-                found = os.path.isdir(self._workspace.path(path))
-            others = others or found
-        return others
+            if path in self._loaded:  # a text
+                self._sizes.append((path, self._loaded[path].version.size))
+                continue
+            if not reads_now:
+                has_folders = has_folders or os.path.isdir(self._workspace.path(path))
+                continue
+            loaded = self._load(path)
+            version = loaded.version
+            self._sizes.append((path, version.size))
+            has_folders = has_folders or version.is_folder
+            held_bytes += version.size
+            if held_bytes <= _MOST_HELD_BYTES or staged:
+                self._loaded[path] = loaded
+        return has_folders
 
     def _load(self, path: Path) -> Loaded:
-        return self._looked_at.get(path) or self._load_artifact(path)
+        return self._loaded.get(path) or self._load_artifact(path)
 
     def _load_artifact(self, path: Path) -> Loaded:
         plan = self._plan
@@ -297,8 +300,8 @@ class _Work:
         )
 
     def _refuse_what_is_not_staged(self) -> None:
-        """A pass by a rubric, a schema, a judge or settings that are changed and not staged says
-        nothing about the commit.
+        """Raise UsageError where a file that takes part in the judging has unstaged changes. A pass
+        by such a rubric, schema, judge or settings says nothing about the commit.
         """
         from honestone.app.git_versions import not_as_staged
 
@@ -309,12 +312,14 @@ class _Work:
         if changed:
             names = ", ".join(printable(self._workspace.shown(path)) for path in changed[:5])
             is_rubric = self._plan.path is not None and changed[0] == self._plan.path.resolve()
+            kind = "the rubric " if is_rubric else ""
             raise UsageError(
-                f"{'the rubric ' if is_rubric else ''}{names}, which judges, has changes that are not staged",
+                f"{kind}{names}, which judges, has changes that are not staged",
                 hint="stage them too, or undo them",
             )
 
     def _all_that_judge(self) -> Iterator[Path]:
+        """Every file that takes part in the judging: rubric, lock, settings, checks and judges."""
         rubric, settings = self._plan.path, self._workspace.settings.file
         if rubric is not None:
             yield rubric
@@ -327,32 +332,33 @@ class _Work:
 
     @property
     def _calls(self) -> int:
-        """Looks of judges that the run may need, without what is asked again."""
+        """The looks of judges that the run may need, without retries."""
         rubric = self._plan.rubric
         each = len(self._seats) if rubric.sure is None else rubric.max_looks or DEFAULT_LOOKS
         return (self._count or _UNCOUNTED) * each
 
     def _preflight(self) -> str:
+        """What the run may cost, said before its first call."""
         judges = ", ".join(seat.id for seat in self._seats)
-        count = self._count
-        noun = "artifact" if self._request.rows is None else "text"
-        what = f"{count} {noun}s" if count > 1 else f"1 {noun}"
-        calls = self._calls
-        if not count:  # texts that are made as they are taken
-            return f"texts: at most {self._meter.calls} calls; recorded replies cost nothing"
+        most = self._meter.calls
+        if not self._count:  # a generator of texts, whose number is not known
+            return f"texts: at most {most} calls; recorded replies cost nothing"
+        what = count(self._count, "artifact" if self._request.rows is None else "text")
         sure = self._plan.rubric.sure
         if sure is not None:
             return (
                 f"{what}, asked on until it is {show_bar(sure)}% sure ({judges}): up to"
-                f" {calls} looks, at most {self._meter.calls} calls with retries;"
+                f" {self._calls} looks, at most {most} calls with retries;"
                 " recorded replies cost nothing"
             )
+        panel, calls = count(len(self._seats), "judge"), count(self._calls, "call")
         return (
-            f"{what} x {len(self._seats)} judge{'s' if len(self._seats) > 1 else ''} ({judges}): "
-            f"{calls} call{'s' if calls > 1 else ''}, at most {self._meter.calls} with retries; recorded replies cost nothing"
+            f"{what} x {panel} ({judges}): {calls}, at most {most} with retries;"
+            " recorded replies cost nothing"
         )
 
     def run(self, show: Callable[[Evaluated], None]) -> EvaluationSummary:
+        """Judge all of it in a new run, and pass each result to `show`."""
         plan = self._plan
         with self._open_store() as store:
             if self._seats:
@@ -378,8 +384,8 @@ class _Work:
             if not identity:
                 return self._judge(store, run, evaluator, show)
             reserve_in(store, run, self._meter)
-            # A run that may make no call takes nothing over: after it the next one still finds what
-            # the killed one used up.
+            # A run that may make no call does not end the killed one: then the next run with calls
+            # still finds it, and counts its calls.
             is_used_up = self._meter.no_call_left() or self._meter.exhausted()
             if killed is not None and not is_used_up:
                 _end(killed, store, f"run {run} continues it")
@@ -396,11 +402,12 @@ class _Work:
         return ", ".join(names) + (", ..." if len(self._paths) > 3 else "")
 
     def _claimed_identity(self, store: Store) -> str:
-        """What this run is known by, claimed for this process; nothing where no limit is to hold
-        over several commands, or another process is at the same.
+        """The identity of this run, locked for this process. Empty where no limit has to hold over
+        several commands, and where another process does the same work now.
 
-        A run that was killed made calls, so the same command again counts them. Their replies are
-        on record, and are asked for again for nothing.
+        A limit of the person is for the whole job. So when a run is killed and the same command is
+        given again, the identity finds the killed run, whose calls count. Their replies are on
+        record, and are read from there at no cost.
         """
         judging, settings = self._request.judging, self._workspace.settings.limits
         limits = [
@@ -425,17 +432,17 @@ class _Work:
         return identity if store.lock(identity) else ""
 
     def _digests(self) -> Iterator[list[str]]:
-        """What is judged, by name and digest."""
+        """The name and the digest of everything that is judged."""
         if self._request.rows is not None:
             yield from self._request.rows.digests
         for path in self._paths:
             yield [printable(path), self._load(path).version.digest]
 
     def _killed_with_calls(self, identity: str, store: Store) -> RunInfo | None:
-        """The newest unfinished run of the same files that made calls, and its calls counted.
+        """Find the newest unfinished run of the same job that made calls, and count those.
 
-        A run that was killed before it took over the count of an older one has none of its own, and
-        the older one is unfinished still: the count is there.
+        Runs that were killed before their first call are ended on the way. Such a run has not yet
+        taken over the count of an older one, which is then still unfinished and comes next.
         """
         while (killed := store.unfinished(identity)) is not None:
             taken = store.open_grants(killed.id, RunGrants())
@@ -453,6 +460,7 @@ class _Work:
     def _judge(
         self, store: Store, run: str, evaluator: Evaluator, show: Callable[[Evaluated], None]
     ) -> EvaluationSummary:
+        """Judge all of it within a run that has been started, and finish the run."""
         evaluation = self._evaluation(store, run, evaluator)
         recorded = run if self._request.keep else None
         noise = noise_on_record(store, self._contract.id) if self._seats else None
@@ -462,33 +470,33 @@ class _Work:
 
         def take(judgement: JudgedArtifact) -> None:
             nonlocal done
-            found = Evaluated(judgement, writer)
-            show(found)
-            outcomes.add(found.outcome)
-            evaluation.live.failing += found.outcome is not Outcome.PASS
+            result = Evaluated(judgement, writer)
+            show(result)
+            outcomes.add(result.outcome)
+            evaluation.live.failing += result.outcome is not Outcome.PASS
             done += 1
 
         rows = self._request.rows
 
         async def take_all() -> None:
-            found = (
-                evaluation.judge_all(self._paths)
-                if rows is None
-                else evaluation.judge_subjects(rows.subjects(), total)
-            )
-            async for judgement in found:
+            if rows is None:
+                judgements = evaluation.judge_all(self._paths)
+            else:
+                judgements = evaluation.judge_subjects(rows.subjects(), total)
+            async for judgement in judgements:
                 take(judgement)
 
         evaluator.panel.answered = lambda seat: self._observer.progress(
             done, total, f"judging: {seat} answered"
         )
+        # Where all checks look at the text alone, nothing has to be waited for: texts are then
+        # judged in bulk and without an event loop, which is faster for thousands of files.
         texts = None if self._has_folders or self._target is not None else self._plan.texts
         if texts is not None:
-            judged = (
-                evaluation.judge_texts(texts, self._paths)
-                if rows is None
-                else evaluation.judge_text_subjects(texts, rows.subjects(), total)
-            )
+            if rows is None:
+                judged = evaluation.judge_texts(texts, self._paths)
+            else:
+                judged = evaluation.judge_text_subjects(texts, rows.subjects(), total)
             each_interruptibly(judged, take)
         else:
             run_interruptibly(take_all, lambda: self._close(evaluator.panel))
@@ -503,6 +511,9 @@ class _Work:
             await self._target.close()
 
     def _open_store(self) -> AbstractContextManager[Store]:
+        """The workspace's store, or one in memory for a run that is not kept. Python's functions
+        may leave either open for the next call (`between_calls`).
+        """
         left_open = LEFT_OPEN.get()
         if left_open is not None:
             return left_open.store(self._workspace) if self._request.keep else left_open.memory()
@@ -542,7 +553,7 @@ class _Work:
             store=store,
             contract=self._contract.id,
             observer=self._observer,
-            looked_at=self._looked_at,
+            looked_at=self._loaded,
             asked_as=self._asked_as,
             base=self._workspace.named,
             target=self._target,

@@ -1,5 +1,9 @@
-"""A suite made ready to be run: its cases are chosen, and everything asked for is read and checked
-before it costs anything.
+"""A suite that is ready to be run. `planning.py` makes a `SuitePlan` from a request; all that runs,
+orders, locks or compares a suite reads it from there.
+
+The plan also gives a run its identity. Two things that are easy to confuse are digests of different
+facts: the *contract* says how cases are judged, so two runs can be compared if they share it; the
+*identity* adds what is run (target, artifact, cases, limits), so the same command resumes a run.
 """
 
 from __future__ import annotations
@@ -50,44 +54,46 @@ if TYPE_CHECKING:
     from honestone.engine.judging.seats import Seat
 
 
+# Bytes of a target's script above which it is not searched for the name of a variable.
 _LARGEST_SCRIPT = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteRequest(SuiteOptions):
-    """What is asked of a suite, as it was given."""
+    """A request to run a suite: the options of `eval SUITE`, and what only callers in the program
+    set.
+    """
 
     suite: Path
-    # What the suite says, where it was not read from its file; `suite` is then its name alone.
+    # The content of the suite, where the caller has it; `suite` is then only its name.
     source: SuiteSource | None = None
     judging: JudgingOptions = field(default_factory=JudgingOptions)
     artifact: Path | None = None
-    # What is run, where it is at hand, instead of the path of an artifact.
+    # The artifact itself, where the caller has it, instead of its path.
     subject: SuiteSubject | None = None
     target: str | Target | Function | None = None
-    # The command that judges the outputs on record again; a note names it where that would do.
+    # The command that only judges recorded outputs again, for a note to the person.
     judge_again: str | None = None
-    # Outputs made since then (an ISO time) are used again while the target would be asked the same.
+    # Reuse outputs recorded since this ISO time where the target would be asked the same.
     outputs_since: str | None = None
-    # The baseline itself, where it is at hand, instead of its name.
+    # The baseline itself, where the caller has it, instead of its name.
     against: Baseline | None = None
     cache: BaselineCache | None = None
-    # The cases are run on other machines: whether the target can work on this one is not asked.
+    # The cases run on other machines, so the target is not checked on this one.
     is_ordered: bool = False
-    # Nothing is judged: every judge and check says yes, for a dry run.
+    # A dry run: every judge and check says yes.
     mock: bool = False
-    # What many cases said is not kept in memory: the report reads it from the store, which is there
-    # as long as that.
+    # Keep the results of cases out of memory: the report reads them from the store.
     is_brief: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuitePlan:
-    """A suite, read and checked. `cases` are all of it, with the bars and attempts asked for;
-    `chosen` are run.
+    """A suite, read and checked, with one target and one artifact.
 
-    `workspaces` are the digests of the files that cases copy, by case. `notes` say what reading it
-    found.
+    `cases`: all cases, with the bars and attempts of the request. `chosen`: those of them that are
+    run. `workspaces`: by case id, the digest of the files that the case copies. `notes`: what
+    reading the suite found, for the person.
     """
 
     workspace: Workspace
@@ -101,20 +107,21 @@ class SuitePlan:
     target: Target | None
     target_name: str
     seats: tuple[Seat, ...]
-    # What the cases share.
+    # How all cases are judged; `contracts` adds what each case has of its own.
     contract: Contract
     workspaces: Mapping[str, str]
-    # What the suite calls the target.
+    # The suite's own name of the target.
     label: str | None = None
-    # Whether the suite says that the target answers the same when it is asked the same.
+    # The suite states that the target gives equal answers to equal questions.
     is_repeatable: bool = False
-    # What is judged instead of outputs of the target.
+    # Recorded outputs, which are judged instead of outputs of the target.
     outputs: RecordedOutputs | None = None
-    # What is installed next to the skill that is tried.
+    # Skills that are installed next to the one that is tried.
     more_skills: tuple[Skill, ...] = ()
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
+        """Ids of the cases that are not run."""
         if len(self.chosen) == len(self.cases):
             return ()
         chosen = {case.id for case in self.chosen}
@@ -126,12 +133,12 @@ class SuitePlan:
 
     @cached_property
     def suite_name(self) -> SuiteName:
-        """What its runs are filed under in the store."""
+        """The name by which the store finds all runs of this suite."""
         return SuiteName.of(self.workspace, self.request.suite)
 
     @property
     def sure(self) -> Fraction | None:
-        """How sure the verdict has to be (0-1); None where judges are asked once."""
+        """The probability (0-1) that the verdict has to reach; None where each judge is asked once."""
         return sure_of_suite(self.source.suite, self.judging)
 
     @property
@@ -140,13 +147,13 @@ class SuitePlan:
 
     @property
     def is_mock(self) -> bool:
-        """Whether anything here only pretends: the target, a judge, or all of it."""
+        """Whether the target, a judge or the whole run is a mock, so that its result means nothing."""
         pretends = any(seat.kind == "mock" for seat in self.seats)
         return self.request.mock or self.target_name == "mock" or pretends
 
     @property
     def is_recorded(self) -> bool:
-        """Whether the target only gives outputs that were recorded before."""
+        """Whether the target replays recorded outputs."""
         return self.target is not None and self.target.identity.get("kind") == "record"
 
     @property
@@ -155,7 +162,7 @@ class SuitePlan:
 
     @cached_property
     def contracts(self) -> CaseContracts:
-        """What each case is judged by."""
+        """The contract of each case."""
         return CaseContracts(
             cases=self.cases,
             checker=self.checker,
@@ -165,35 +172,40 @@ class SuitePlan:
         )
 
     def _contract_of(self, case: Case) -> str:
-        """Not remembered for an order, which may be of very many cases."""
+        # An order may have very many cases, so the ids of their contracts are not all remembered.
         if self.request.is_ordered:
             return self.contracts.of(case).id
         return self.contracts.ids[case.id]
 
     @property
     def whole_contract(self) -> Contract:
-        """What `suite lock` writes down."""
+        """The contract of the whole suite, which `suite lock` writes down."""
         return self.contracts.with_shared(self.contract)
 
     @cached_property
     def program_files(self) -> Sequence[Path]:
-        """The files named in the target's command, or its module."""
-        files = () if self.target is None else self.target.identity.get("files")
+        """The files that the target's command names, or the file of its Python module. A name is
+        looked up in the workspace's folder first, then next to the suite.
+        """
+        files = {} if self.target is None else self.target.identity.get("files")
+        if not isinstance(files, Mapping):
+            return []
         places = (self.workspace.folder, self.source.base)
-        named = [
+        found = [
             next((place / name for place in places if (place / name).is_file()), None)
-            for name in (files if isinstance(files, Mapping) else ())
+            for name in files
         ]
-        return [path for path in named if path is not None]
+        return [path for path in found if path is not None]
 
     @cached_property
     def program(self) -> JudgingFiles:
-        """The same with the Python modules next to them that they import."""
+        """`program_files`, with the Python modules next to them that they import."""
         return JudgingFiles(lambda: self.program_files, base=self.workspace.folder)
 
     def asked(self, subject: SuiteSubject, case: Case) -> str | None:
-        """The digest of what a target is asked in a case, itself included; None where the artifact
-        itself is judged.
+        """The digest of everything that decides a target's answer in a case: the target, its
+        program, the artifact and the task. An output recorded under the same digest can be used
+        again. None where no target is asked, and the artifact itself is judged.
         """
         if self.outputs is not None:
             return self.outputs.asked.get(case.id)
@@ -213,17 +225,17 @@ class SuitePlan:
         )
 
     def _added_skills(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """A part of digests, which stay what they were where no other skills are installed."""
+        # Without such skills the key is left out, so that digests on record stay what they were.
         skills = [(one.name, one.version.digest) for one in self.more_skills]
         return {"more_skills": skills} if skills else {}
 
     def identity(self, subject: SuiteSubject, cases: Sequence[Case]) -> str:
-        """What a run of these cases is known by: the same again resumes it."""
+        """The identity of a run of these cases: the same command again resumes that run."""
         judging, made_by = self.judging, self.target or self.outputs
         return digest_of_list(
             {
-                # A skill's runs are known by content alone, so that a baseline is found again
-                # wherever the skill is.
+                # A skill's suite is named by its content and not by its path, so that the run of a
+                # baseline is found again when the skill was moved or copied.
                 "suite": self.source.suite.skill_id
                 if subject.is_isolated
                 else self.suite_name.subject,
@@ -240,7 +252,7 @@ class SuitePlan:
         )
 
     def is_judged_as(self, then: SuiteStarted) -> bool:
-        """Whether a run was judged as this one will be."""
+        """Whether an earlier run judged the chosen cases as this one will, by the same bars."""
         least = self.request.least_pass_rate
         contracts = {case.id: case.contract for case in then.cases}
         return (
@@ -256,12 +268,12 @@ class SuitePlan:
 
     @property
     def files(self) -> frozenset[Path]:
-        """The same with its `fixtures/`: never part of an artifact."""
+        """`own_files` and the files of `fixtures/`, which are never part of an artifact."""
         fixtures = self.source.base.resolve() / "fixtures"
         return self.own_files | {path.resolve() for path in fixtures.rglob("*") if path.is_file()}
 
     def judging_files(self) -> frozenset[Path]:
-        """The real paths of the programs, tests and schemas that its checks are made of."""
+        """The real paths of the programs, tests and schemas that the checks use."""
         checks = [
             check for rubric in self.contracts.rubrics.values() for check in checks_of(rubric)
         ]
@@ -269,7 +281,7 @@ class SuitePlan:
 
     @property
     def files_that_judge(self) -> LockedFiles:
-        """For a lock: what judges its cases, with the modules that it imports."""
+        """For a lock: every file that takes part in the judging, with the modules it imports."""
         checks = [
             check for rubric in self.contracts.rubrics.values() for check in checks_of(rubric)
         ]
@@ -280,8 +292,8 @@ class SuitePlan:
 
     @cached_property
     def watches(self) -> Mapping[str, tuple[JudgingFiles, ...]]:
-        """By the key of a rubric: the files that judge its cases, as they are when this is first
-        asked.
+        """By the key of a rubric: the files that take part in judging its cases, with their digests
+        at the first call, so that a change of one of them during the run is noticed.
         """
         base = self.workspace.folder
         named = tuple(files_named([seat.identity for seat in self.seats], base))
@@ -298,7 +310,7 @@ class SuitePlan:
         }
 
     def judge_calls(self, cases: Iterable[Case]) -> int:
-        """How often judges are asked on one side, without retries."""
+        """The number of judge calls of one run over these cases, without retries."""
         if not self.seats:
             return 0
         if self.sure is not None:
@@ -307,8 +319,8 @@ class SuitePlan:
         return sum(case.attempts for case in cases if case.rubric.asks_judges) * len(self.seats)
 
     def meter(self, calls: int, *, before: Spend | None = None) -> Meter:
-        """The limits of one command that needs so many `calls` without retries, of which `before`
-        is used already.
+        """The limits of a command that needs `calls` judge calls without retries. `before`: what an
+        earlier part of the command spent.
         """
         meter = self.judging.meter(self.workspace.settings, calls=2 * calls + 10)
         if before is not None:
@@ -317,8 +329,8 @@ class SuitePlan:
 
     @property
     def at_once(self) -> int:
-        """Cases at a time: the option, else the suite's own number, else that of the settings;
-        within what the target allows.
+        """How many cases run at once: the option, else the number of the suite, else that of the
+        settings; never more than the settings allow for the target.
         """
         settings = self.workspace.settings
         asked = self.request.concurrency or self.source.suite.concurrency
@@ -329,6 +341,7 @@ class SuitePlan:
     def started(self, subject: SuiteSubject, cases: Sequence[Case], meter: Meter) -> SuiteStarted:
         """The first event of a run."""
         request, suite = self.request, self.source.suite
+        least = request.least_pass_rate
         artifact = None if self.outputs is None else self.outputs.artifact
         recorded = partial(self._recorded, subject)
         if subject.version is not None:
@@ -346,10 +359,8 @@ class SuitePlan:
             rubrics=self.contracts.rubrics_by_key(cases),
             cases=Each(cases, recorded) if request.is_ordered else tuple(map(recorded, cases)),
             outputs=None if self.outputs is None else self.outputs.source,
-            min_pass_rate=request.least_pass_rate
-            if request.least_pass_rate is not None
-            else Fraction(1),
-            min_given=request.least_pass_rate is not None,
+            min_pass_rate=Fraction(1) if least is None else least,
+            min_given=least is not None,
             sure=sure_of_suite(suite, self.judging),
             max_looks=self.judging.max_looks or suite.max_looks,
             notes=self.notes,
@@ -373,15 +384,16 @@ class SuitePlan:
 
     @property
     def contacts(self) -> list[str]:
+        """Notes on the servers that the run will contact."""
         used = [(seat.id, seat.judge.identity) for seat in self.seats]
-        if (embedder := self.checker.embedder) is not None:
-            used.append(("embeddings", embedder.identity))
-        return contacts(
-            self.workspace,
-            used if self.target is None else [*used, (self.target_name, self.target.identity)],
-        )
+        if self.checker.embedder is not None:
+            used.append(("embeddings", self.checker.embedder.identity))
+        if self.target is not None:
+            used.append((self.target_name, self.target.identity))
+        return contacts(self.workspace, used)
 
     def as_column(self, name: str) -> SuitePlan:
+        """The same plan as one column of a table, under a name of its own in the record."""
         return replace(self, subject=replace(self.subject, note=f"column {name}"))
 
     async def close(self) -> None:
@@ -392,8 +404,8 @@ class SuitePlan:
 
 
 def unread_artifact(plan: SuitePlan) -> list[str]:
-    """A note on a command that seems not to look at the artifact: it answers the same, whatever is
-    in that.
+    """A note on a target's command that seems not to read the artifact: its answers would be the
+    same whatever the artifact says. Empty where it seems to read it.
     """
     identity = plan.target.identity if plan.target is not None else {}
     command, files = identity.get("command"), identity.get("files")
@@ -422,4 +434,5 @@ def _mentions(path: Path, name: bytes) -> bool:
 
 
 def own_files_of(path: Path, source: SuiteSource) -> frozenset[Path]:
+    """The real paths of a suite and of the files that it includes."""
     return frozenset({path.resolve(), *(file.resolve() for file in source.files)})

@@ -1,5 +1,6 @@
-"""How a suite is made ready to be run: its files are read, its cases chosen, and everything asked for
-is checked before it costs anything."""
+"""How a `SuitePlan` is made: read the suite, choose its cases, and check everything that the request
+names, before anything is spent.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +16,15 @@ from honestone.app.judging.lock import check_lock
 from honestone.app.judging.measured.vouching import require_vouched
 from honestone.app.judging.preflight import require_checks_of_cases
 from honestone.app.judging.rubric_plan import with_bars
+from honestone.app.judging.sure import sure_of_suite
 from honestone.app.judging.trusting import is_trusted, read_with_permission
+from honestone.app.suites.choice import choose_cases
 from honestone.app.suites.columns import SuiteName, last_columns
+from honestone.app.suites.contracts import rubrics_by_identity, workspace_digest
 from honestone.app.suites.outputs import RecordedOutputs, read_outputs
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, own_files_of
 from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
+from honestone.app.suites.sure import require_askable_suite
 from honestone.app.workspace import Workspace
 from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.choices import SandboxChoice
@@ -38,19 +44,13 @@ if TYPE_CHECKING:
     from honestone.engine.judging.seats import Seat
     from honestone.ports import Observer
 
-from honestone.app.judging.sure import sure_of_suite
-from honestone.app.suites.choice import choose_cases
-from honestone.app.suites.contracts import rubrics_by_identity, workspace_digest
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, own_files_of
-from honestone.app.suites.sure import require_askable_suite
-
 
 def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuitePlan:
-    """Reads and checks all of it. `observer` gets notes on the target.
+    """Read and check a suite with one target and one artifact. `observer` gets notes on the target.
 
-    Raises UsageError and its kinds for what is wrong with the request or a file, and where the
-    suite has more than one target or artifact; CouldNotJudge when judges are needed and none is
-    named or found; ContractMismatch where `locked` and the lock is another's.
+    Raises UsageError and its kinds for a wrong request or file, and for a suite with several
+    targets or artifacts; CouldNotJudge when judges are needed and none is named or found;
+    ContractMismatch where `locked` is asked for and the lock was written for another contract.
     """
     plan, *more = plan_columns(workspace, request, observer)
     if more:
@@ -64,7 +64,9 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
 def plan_columns(
     workspace: Workspace, request: SuiteRequest, observer: Observer
 ) -> tuple[SuitePlan, ...]:
-    """A plan for each target with each artifact, which share all else. Raises as `plan_suite`."""
+    """Make one plan for each target with each artifact; the rest of them is shared. Raises as
+    `plan_suite` does, but takes several targets and artifacts.
+    """
     path = workspace.path(request.suite)
     keep = keep_in_file if request.is_ordered else None
     source = request.source or read_with_permission(
@@ -85,7 +87,7 @@ def plan_columns(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """What sets a plan apart from the others of its table."""
+    """The part of a plan that differs between the columns of a table."""
 
     subject: SuiteSubject = field(default_factory=SuiteSubject)
     target: Target | None = None
@@ -97,7 +99,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Planning:
-    """What the plans of a request have in common, and how they are made."""
+    """The part that all plans of one request share, and the steps that make the plans."""
 
     workspace: Workspace
     request: SuiteRequest
@@ -111,7 +113,7 @@ class _Planning:
 
     @property
     def size(self) -> int:
-        """Bytes of the largest artifact that is read."""
+        """The size of the largest artifact that is read, in bytes."""
         return judging_options.max_bytes(self.request.judging, self.workspace.settings)
 
     @property
@@ -123,15 +125,14 @@ class _Planning:
         checker = self.checker()
         context = judging_options.make_context(judging, self.workspace)
         context = replace(context, cases=self.cases, suite_folder=source.base)
-        columns = (
-            self.to_run(context, observer) if self.request.outputs is None else self.on_record()
-        )
+        if self.request.outputs is None:
+            columns = self.columns_to_run(context, observer)
+        else:
+            columns = self.columns_on_record()
         seats = self.seats(context)
         unnamed = judging_options.notes_on_unnamed_files(seats, self.workspace.folder)
-        contract, workspaces = (
-            _shared_contract(judging, seats, sure_of_suite(source.suite, judging)),
-            _workspace_digests(source, self.cases, self.size),
-        )
+        contract = _shared_contract(judging, seats, sure_of_suite(source.suite, judging))
+        workspaces = _workspace_digests(source, self.cases, self.size)
         return tuple(
             SuitePlan(
                 workspace=self.workspace,
@@ -156,11 +157,13 @@ class _Planning:
         )
 
     def checker(self) -> CheckRunner:
+        """What runs the checks of the cases. Raises UsageError for a check that cannot run here."""
         from honestone.adapters.checks import CheckRunner
         from honestone.adapters.checks.mock import MockChecks
 
         judging, workspace = self.request.judging, self.workspace
-        checker = (MockChecks if self.request.mock else CheckRunner)(
+        kind = MockChecks if self.request.mock else CheckRunner
+        checker = kind(
             self.source.base.resolve(),
             sandbox=judging.sandbox,
             pass_env=judging.pass_env,
@@ -172,6 +175,7 @@ class _Planning:
         return checker
 
     def seats(self, context: AdapterContext) -> tuple[Seat, ...]:
+        """The panel of judges; empty where code answers every item of the chosen cases."""
         judging = self.request.judging
         rubrics = rubrics_by_identity(case for case in self.chosen if not case.skip)
         asking = next((rubric for rubric in rubrics.values() if rubric.asks_judges), None)
@@ -188,7 +192,8 @@ class _Planning:
         require_vouched(self.workspace, rubrics.values(), seats, judging, suite=of_suite)
         return seats
 
-    def to_run(self, context: AdapterContext, observer: Observer) -> list[_Column]:
+    def columns_to_run(self, context: AdapterContext, observer: Observer) -> list[_Column]:
+        """One column for each target with each artifact."""
         from honestone.adapters.context import TARGET_TIMEOUT
 
         columns, subjects = [], self.subjects()
@@ -196,10 +201,9 @@ class _Planning:
             named = _choose_target(self.request, asked, subjects[0])
             timeout = self.request.target_timeout or spec.timeout or TARGET_TIMEOUT
             own = replace(context, target_timeout=timeout, target_output=spec.output)
-            is_meant = spec.use in (
-                None,
-                named,
-            )  # the suite says more of its own target, not of another named instead
+            # What the suite says of its own target does not hold for another one that the command
+            # line names in its place.
+            is_meant = spec.use in (None, named)
             if is_meant:
                 own = replace(own, target_parameters=spec.parameters)
                 own = replace(
@@ -224,8 +228,10 @@ class _Planning:
         return columns
 
     def target_sandbox(self, spec: TargetSpec) -> SandboxChoice:
-        """What the suite's own target runs in: what it asks for, the kind that the command line
-        names; of a suite of somebody else with code of its own, what checks run in.
+        """The sandbox of the suite's own target. A suite that asks for one gets the kind that the
+        command line names, or its own where that is `auto`. A suite that asks for none gets none,
+        unless it came from someone else and brings the code that runs: then it gets the sandbox of
+        checks.
         """
         asked, given = spec.sandbox or "none", self.request.judging.sandbox
         if asked != "none":
@@ -242,8 +248,8 @@ class _Planning:
         subjects: Sequence[SuiteSubject],
         observer: Observer,
     ) -> Target | None:
-        """None where the artifact itself is judged. Raises UsageError for a target that cannot run
-        the chosen cases.
+        """Make the target; None where the artifact itself is judged. Raises UsageError for a target
+        that cannot run the chosen cases.
         """
         from honestone.adapters.registry import make_target
 
@@ -264,9 +270,7 @@ class _Planning:
         return target
 
     def subjects(self) -> tuple[SuiteSubject, ...]:
-        """What is run: the artifacts asked for, else the suite's. One at least, which may hold
-        nothing.
-        """
+        """The artifacts of the request, else those of the suite, else one empty subject."""
         request, source, workspace = self.request, self.source, self.workspace
         if request.subject is not None:
             return (request.subject,)
@@ -281,6 +285,9 @@ class _Planning:
         return tuple(self.subject(*one) for one in places) or (SuiteSubject(),)
 
     def subject(self, place: Path, shown: Path) -> SuiteSubject:
+        """Read an artifact at `place`; a folder with a SKILL.md is installed as a skill, unless the
+        suite says `skill: false`. `shown`: its path in messages.
+        """
         wants_skill, exclude = self.source.suite.target.skill, self.own_files
         if wants_skill is not False and looks_like_skill(place):
             skill = load_skill(skill_folder(place), exclude=exclude, max_bytes=self.size)
@@ -295,8 +302,8 @@ class _Planning:
         return SuiteSubject(path=printable(shown), version=version, place=place)
 
     def more_skills(self, column: _Column) -> tuple[Skill, ...]:
-        """The skills of `--with-skill`. Raises UsageError where no skill is tried, or two have one
-        name.
+        """Read the skills of `--with-skill`. Raises UsageError where no skill is tried that they
+        could be installed next to, or two of them have the same name.
         """
         if not self.request.with_skills:
             return ()
@@ -315,15 +322,17 @@ class _Planning:
             found.append(skill)
         return tuple(found)
 
-    def on_record(self) -> list[_Column]:
-        """Nothing is run: neither a target nor an artifact may be named."""
+    def columns_on_record(self) -> list[_Column]:
+        """The columns of recorded outputs. Raises UsageError where the request also names a target
+        or an artifact: nothing is run.
+        """
         request = self.request
-        run = {
+        to_run = {
             "target": request.target or request.targets,
             "artifact": request.artifact or request.artifacts or request.subject,
         }
-        for option, given in run.items():
-            if given:
+        for option, value in to_run.items():
+            if value:
                 raise UsageError(
                     f"--outputs judges outputs on record, so nothing is run: it cannot be given with --{option}",
                     hint="leave one of the two out",
@@ -337,7 +346,7 @@ class _Planning:
         ]
 
     def notes_on(self, outputs: RecordedOutputs | None) -> tuple[str, ...]:
-        """What is to be known of outputs on record: also that the artifact is another now."""
+        """Notes on recorded outputs, with one where the artifact has changed since they were made."""
         if outputs is None or outputs.artifact is None:
             return () if outputs is None else outputs.notes
         place = self.workspace.path(outputs.artifact.path)
@@ -356,8 +365,8 @@ class _Planning:
 def _targets(
     request: SuiteRequest, source: SuiteSource
 ) -> list[tuple[str | Target | Function | None, TargetSpec]]:
-    """The suite's targets, or those asked for by name or by the suite's label, each with what the
-    suite says of it.
+    """Pair each target with the suite's settings for it: the targets of the request, by name or by
+    a label of the suite; without any, the targets of the suite.
     """
     asked = request.targets or ((request.target,) if request.target is not None else ())
     _refuse_twice("target", asked)
@@ -371,6 +380,7 @@ def _targets(
 
 
 def _refuse_twice(what: str, asked: Sequence[str | Target | Function]) -> None:
+    """Raise UsageError where one of these is named twice. `what`: the noun for it."""
     for one in asked:
         if asked.count(one) > 1:
             name = one if isinstance(one, str) else _name_of(one)
@@ -381,28 +391,32 @@ def _refuse_twice(what: str, asked: Sequence[str | Target | Function]) -> None:
 
 
 def _each_of(of: Sequence[Old], make: Callable[[Old], New]) -> Sequence[New]:
-    """Made once of what is in memory, and each time of what is not."""
+    """Apply `make` to each. What is in memory is converted once; what is not is converted whenever
+    it is read, so that a suite of very many cases never is in memory as a whole.
+    """
     return tuple(map(make, of)) if isinstance(of, tuple) else Each(of, make)
 
 
 def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
+    """The suite's cases with the bars and attempts that the request asks for."""
     judging = request.judging
     attempts = request.attempts or judging.repeat
+    # By the identity of the rubric that they replace: cases that shared one object share the new
+    # one, and later steps compute what belongs to a rubric once.
     rubrics = dict[int, Rubric]()
 
-    def barred(rubric: Rubric) -> Rubric:
-        """Cases that share a rubric share it still."""
+    def with_own_bars(rubric: Rubric) -> Rubric:
         if id(rubric) not in rubrics:
-            bars = with_bars(
+            rubrics[id(rubric)] = with_bars(
                 rubric, threshold=judging.threshold, floor=judging.floor, quorum=judging.quorum
             )
-            rubrics[id(rubric)] = bars
         return rubrics[id(rubric)]
 
-    def asked(case: Case) -> Case:
-        rubric = barred(case.rubric)
+    def with_own_attempts(case: Case) -> Case:
+        rubric = with_own_bars(case.rubric)
         if rubric is not case.rubric or attempts:
             case = replace(case, rubric=rubric, attempts=attempts or case.attempts)
+        # That format means that a task passes with its first passing attempt.
         if source.dialect.startswith("task-suite"):
             case = replace(case, attempt_rule=AttemptRule.PASS_AT_K, stops_at_pass=True)
         if request.attempt_rule is not None:
@@ -411,10 +425,11 @@ def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
             case = replace(case, attempt_rule=rule, stops_at_pass=stops)
         return case
 
-    return _each_of(source.suite.cases, asked)
+    return _each_of(source.suite.cases, with_own_attempts)
 
 
 def _in_column(cases: Sequence[Case], label: str | None) -> Sequence[Case]:
+    """The cases as they are for the target with this label: some may be skipped there."""
     return cases if label is None else _each_of(cases, lambda case: case.in_column(label))
 
 
@@ -427,6 +442,9 @@ def _name_of(target: Target | Function) -> str:
 def _choose_target(
     request: SuiteRequest, named: str | Target | Function | None, subject: SuiteSubject
 ) -> str | Target | Function:
+    """The named target; where none is named, `identity`, which judges the artifact itself. Raises
+    UsageError where there is nothing to judge without a target.
+    """
     if named is not None:
         return named
     if subject.is_isolated:
@@ -443,7 +461,9 @@ def _choose_target(
 
 
 def last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[str]] | None:
-    """How the cases of this suite's last run ended, in each of its columns."""
+    """By case id: the statuses of the case in the columns of this suite's last run. None where the
+    suite has not been run.
+    """
     with workspace.open_store() as store:
         columns = last_columns(store, SuiteName.of(workspace, path))
     if not columns:
@@ -455,6 +475,7 @@ def last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[s
 def _shared_contract(
     judging: JudgingOptions, seats: Sequence[Seat], sure: Fraction | None = None
 ) -> Contract:
+    """The contract of everything but the cases: judges, rule and the options of judging."""
     return make_contract(
         judges=[seat.identity for seat in seats],
         rule=str(judging.rule),
@@ -471,7 +492,9 @@ def _shared_contract(
 
 
 def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) -> dict[str, str]:
-    """Of the files that cases copy. Raises FileError with the case's place when they are not there."""
+    """By case id: the digest of the files that the case copies. Raises FileError with the place of
+    the case where they are missing.
+    """
     known: dict[Path, str] = {}  # a folder is read once, however many cases copy it
     found: dict[str, str] = {}
     for case in cases:

@@ -1,8 +1,13 @@
-"""Scorecards: what ballots together make of one version. Code does all arithmetic, exactly, and the
-rubric owns the denominator: an item without a vote is an interval from 0 to 1, never a number.
+"""A scorecard combines the ballots on one version, and `judge_gate` compares it with the rubric.
 
-Formulas (DESIGN §5.1, §8; the weighted mean is AgentV's documented one):
-    item       the votes combined by the rule (mean, median, majority, min); a vote that did not come is 0 to 1
+Every score is an interval, because a missing vote is neither a 0 nor a pass: it may still be
+anything from 0 to 1. The gate passes what passes at the lower end of the interval, fails what fails
+at the upper end, and calls all else inconclusive. The rubric sets the denominator, so no judge can
+change what a score is divided by. All arithmetic is in exact fractions: a score that is equal to
+its bar meets it, on every machine.
+
+Formulas (the weighted mean is AgentV's documented one; `scorer.py` computes them):
+    item       the votes combined by the rule (mean, median, majority, min); a missing vote is 0 to 1
     criterion  mean of the items that apply; 1 minus it when negated
     group      sum(w*s) / sum(positive w) over what applies, cut to 0..1
 """
@@ -36,12 +41,14 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemLine:
-    """One item's votes together. `met` (0-1) is None without a vote, and where every vote says
-    "n/a"
-    (`applies` False).
+    """The combined votes on one item. Scores are 0-1.
 
-    `unmet`: half or more say no (to a penalty or negated: yes); an anchored item is unmet below the
-        rubric's threshold. `low` and `high`: what it may be once every vote is in.
+    `met`: the combined score; None without a vote, and where every vote says "n/a" (`applies` is
+        then False).
+    `low`, `high`: the ends of what `met` can be once every vote is in.
+    `unmet`: half or more of the votes say no (yes, for a penalty or a negated item); an anchored
+        item is unmet below the rubric's threshold. None where that is not known.
+    `votes`: pairs of a judge's id and its mark.
     """
 
     item: Item
@@ -54,23 +61,26 @@ class ItemLine:
 
     @property
     def is_measured(self) -> bool:
-        """Whether its answer is a score with a bar of its own."""
+        """Whether a check answered it with a score, which has a bar of its own."""
         return any(mark.score is not None for _, mark in self.votes)
 
     @property
     def may_leave(self) -> bool:
+        """Whether it has no score yet and may turn out not to apply."""
         return self.met is None and (self.item.may_not_apply or not self.applies)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One criterion's combined result; scores are 0-1.
+    """The combined result of one criterion. Scores are 0-1.
 
-    `score` is that of the judges who answered, None when an item has no answer; with the votes that
-    did not come it is somewhere in `low`..`high`. `by_judge` holds judges whose answers to this
-    criterion are complete. `voters` is the smallest number of judges, each counted once, on any
-    item that judges were asked (None when code answers all).
-    `may_leave`: nothing in it is marked yet, and all of it may be "n/a".
+    `parent`: the id of the criterion above it, None at the top.
+    `low`, `high`: the ends of what the score can be once every vote is in.
+    `by_judge`: the score by each judge that answered all of this criterion's items.
+    `voters`: the smallest number of different judges on any item that judges were asked; None when
+        code answers all of them.
+    `may_leave`: it has no mark yet, and all of it may turn out not to apply.
+    `answered`: the score by the votes there are, where votes are missing; else None.
     """
 
     criterion: Criterion
@@ -87,20 +97,23 @@ class Line:
 
     @property
     def score(self) -> Fraction | None:
+        """The score by the judges that answered; None when an item has no answer."""
         if self.answered is not None:
             return self.answered
-        return (
-            self.low if self.applies and (self.low is self.high or self.low == self.high) else None
-        )
+        # `is` comes first: most lines hold one fraction twice, and to compare fractions is slow.
+        is_exact = self.low is self.high or self.low == self.high
+        return self.low if self.applies and is_exact else None
 
     @property
     def spread(self) -> Fraction:
-        """Highest complete judge minus lowest: how much they disagree."""
-        return max(self.by_judge.values()) - min(self.by_judge.values()) if self.by_judge else ZERO
+        """How far judges disagree: the highest score of `by_judge` minus the lowest, 0-1."""
+        if not self.by_judge:
+            return ZERO
+        return max(self.by_judge.values()) - min(self.by_judge.values())
 
     @property
     def is_below_floor(self) -> bool:
-        """Certainly below: whatever the missing marks are."""
+        """Whether it is below its floor whatever the missing votes say."""
         return self.applies and self.high < self.floor
 
     @property
@@ -115,23 +128,26 @@ class Line:
 
     @property
     def is_measured(self) -> bool:
-        """Whether it is one item that a measuring check answered: that check's own bar says whether
-        it is met.
+        """Whether a measuring check answers its only item. That check's own bar then says whether
+        the criterion is met, not a score above 0.
         """
         return len(self.items) == 1 and self.items[0].is_measured
 
     @property
     def only_checks(self) -> bool:
-        """Whether code alone answers this criterion and all below it."""
+        """Whether code answers all items of this criterion and of those below it."""
         return self.voters is None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scorecard:
-    """Every criterion's line, parents before children, and the whole. Scores are 0-1.
+    """The result of every criterion, and of the whole rubric. Scores are 0-1.
 
-    `open`: judges whose votes did not come and may still change the score. `short`: why the quorum
-        is not met.
+    `lines`: one for each criterion, parents before their children.
+    `low`, `high`: the ends of what the overall score can be once every vote is in.
+    `answered`: the overall score by the votes there are, where votes are missing; else None.
+    `open`: judges whose missing votes can still change the score.
+    `short`: why the quorum is not met; empty where it is.
     """
 
     lines: tuple[Line, ...]
@@ -144,8 +160,8 @@ class Scorecard:
 
     @property
     def score(self) -> Fraction | None:
-        """Of those who answered: None when an item has no answer, and when nothing in the rubric
-        applies.
+        """The overall score by the judges that answered; None when an item has no answer, or
+        nothing in the rubric applies.
         """
         if self.answered is not None:
             return self.answered
@@ -153,12 +169,13 @@ class Scorecard:
 
     @cached_property
     def voters(self) -> int | None:
+        """The smallest number of voters on any criterion; None when code answers all of them."""
         counts = [line.voters for line in self.lines if line.voters is not None]
         return min(counts) if counts else None
 
     @property
     def low_confidence(self) -> bool:
-        """Some item that judges were asked has fewer than two voters."""
+        """Whether fewer than two judges answered some item that judges were asked."""
         return self.voters is not None and self.voters < 2
 
     @property
@@ -175,18 +192,19 @@ class Scorecard:
         )
 
     def line(self, criterion: str) -> Line:
+        """The line of the criterion with this id. Raises StopIteration where there is none."""
         return next(line for line in self.lines if line.criterion.id == criterion)
 
     @cached_property
     def values(self) -> tuple[tuple[Fraction, Fraction, bool], ...]:
-        """What every criterion scored: two versions with equal values are indistinguishable to this
-        panel.
+        """The interval of every criterion, and whether it applies. This panel cannot tell two
+        versions with equal values apart.
         """
         return tuple((line.low, line.high, line.applies) for line in self.lines)
 
 
 def missing(card: Scorecard) -> list[Key]:
-    """Items without an answer."""
+    """The keys of the items that apply and have no answer."""
     return [
         (line.criterion.id, item.item.id)
         for line in card.lines
@@ -207,9 +225,9 @@ EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.INCONCLUSIVE: 3, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome and why: every bar that is missed, or else every bar that is still open.
+    """An outcome, with its reasons: every bar that is missed, or else every bar that is still open.
 
-    `is_final`: no probability takes its place, as where a quorum is not met.
+    `is_final`: a stated probability must not replace this outcome, as where the quorum is not met.
     """
 
     outcome: Outcome
@@ -222,9 +240,9 @@ class Verdict:
 
 
 class _Bar(NamedTuple):
-    """One condition on one interval. `strictly`: reaching the bar is not enough (required means
-    above 0). The kind `check` is always missed: a required criterion whose measuring check has its
-    own bar, which was not reached.
+    """One condition on one interval. `strictly`: the score must be above the bar, since `required`
+    means more than 0. A bar of the kind `check` is made only for a required criterion whose
+    measuring check missed its own bar, so it is always missed.
     """
 
     low: Fraction
@@ -240,11 +258,8 @@ class _Bar(NamedTuple):
             return Outcome.FAIL
         if self._meets(self.low):
             return Outcome.PASS
-        return (
-            Outcome.INCONCLUSIVE
-            if self.high is not self.low and self._meets(self.high)
-            else Outcome.FAIL
-        )
+        is_open = self.high is not self.low and self._meets(self.high)
+        return Outcome.INCONCLUSIVE if is_open else Outcome.FAIL
 
     def _meets(self, score: Fraction) -> bool:
         return score > self.bar if self.strictly else score >= self.bar
@@ -278,20 +293,19 @@ _GATE_REASON: Final = re.compile(
 
 
 def read_gate_reason(reason: str) -> tuple[str, str] | None:
-    """What a reason that `judge_gate` gave is about: ("criterion", its id), ("threshold", ...) or
-    ("answer", ...); None for another reason. A run on record holds the words alone.
+    """Say what a reason from `judge_gate` is about: ("criterion", its id), ("threshold", ...) or
+    ("answer", ...); None for another reason. A run on record stores only the text of a reason, so
+    it is read back from that.
     """
-    found = _GATE_REASON.fullmatch(reason)
-    return (
-        None
-        if found is None
-        else next((kind, name) for kind, name in found.groupdict().items() if name is not None)
-    )
+    match = _GATE_REASON.fullmatch(reason)
+    if match is None:
+        return None
+    return next((kind, name) for kind, name in match.groupdict().items() if name is not None)
 
 
 def overall(outcomes: Collection[Outcome]) -> Outcome:
-    """Of several artifacts: fail if any failed, else inconclusive if any could not be judged, else
-    pass.
+    """The outcome of several artifacts together: fail if any failed, pass if all passed, else
+    inconclusive.
     """
     if Outcome.FAIL in outcomes:
         return Outcome.FAIL
@@ -299,7 +313,11 @@ def overall(outcomes: Collection[Outcome]) -> Outcome:
 
 
 def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
-    """Whether a scorecard passes its rubric's gate: threshold, floors and required criteria."""
+    """Compare a scorecard with its rubric's gate: threshold, floors and required criteria.
+
+    A missed bar comes before an open one: where one bar is missed for sure, no missing vote can
+    save the version, and the verdict is a fail.
+    """
     if card.short:
         return Verdict(Outcome.INCONCLUSIVE, (card.short,), is_final=True)
     bars = [(bar, bar.outcome) for bar in _bars(card, rubric)]
@@ -310,25 +328,26 @@ def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
     if not card.applies:
         reasons = ("nothing in the rubric applies to this artifact", *still_open)
         return Verdict(Outcome.INCONCLUSIVE, reasons, is_final=True)
-    if still_open or not card.has_marks:  # With every bar at 0, too: a missing mark is not a pass.
-        count = len(missing(card))
-        # None is missing from the mean of attempts of which one has no card at all.
-        why: tuple[str, ...] = ()
-        if count:
-            why = ("1 item has no answer" if count == 1 else f"{count} items have no answer",)
-        if card.open:
-            why = (
-                *why,
-                f"votes that did not come leave it open: {', '.join(card.open)} (see --quorum)",
-            )
-        return Verdict(Outcome.INCONCLUSIVE, (*why, *still_open))
+    # A card without a mark meets a gate whose bars are all 0, but a missing mark is not a pass.
+    if still_open or not card.has_marks:
+        return Verdict(Outcome.INCONCLUSIVE, (*_why_open(card), *still_open))
     return _PASS
 
 
 _PASS = Verdict(Outcome.PASS)
 
 
+def _why_open(card: Scorecard) -> Iterator[str]:
+    # The mean of several attempts can be open with no item missing: one attempt has no card.
+    count = len(missing(card))
+    if count:
+        yield "1 item has no answer" if count == 1 else f"{count} items have no answer"
+    if card.open:
+        yield f"votes that did not come leave it open: {', '.join(card.open)} (see --quorum)"
+
+
 def _bars(card: Scorecard, rubric: Rubric) -> Iterator[_Bar]:
+    """Every bar of the gate that this scorecard has to meet."""
     for line in card.lines:
         if not line.applies:
             continue
@@ -343,8 +362,9 @@ def _bars(card: Scorecard, rubric: Rubric) -> Iterator[_Bar]:
 
 
 def _span(low: Fraction, high: Fraction, at_most: str = "") -> str:
+    """An interval in points: `62`, `40 to 62`, or with `at_most` its upper end alone."""
     if low == high:
         return show_points(low)
-    return (
-        f"{at_most}{show_points(high)}" if at_most else f"{show_points(low)} to {show_points(high)}"
-    )
+    if at_most:
+        return f"{at_most}{show_points(high)}"
+    return f"{show_points(low)} to {show_points(high)}"

@@ -1,10 +1,15 @@
-"""The belief policies of `improve`: what is kept, tried next and called PASSED follows from the
-probability that the contract is met, by every vote that was ever paid for.
+"""The policies `belief` and `strict`: they go by the probability that a version meets the contract.
 
-One judge looks at each version, in turn. Where that makes a PASS likely, held-out judges are asked
-one call at a time, each once: the first answer about these bytes is final. PASSED needs the answers
-of two of them, of which one alone says pass, and a probability above a bar; the rest of the calls
-is kept for the end, where the bar is lower because nothing better can follow.
+A score that the whole panel gives to each version is a poor guide. It costs a call of every judge,
+and one look varies by more than most edits change. So these policies ask one judge about each
+version, in turn, and let the model of `core/belief` carry all earlier votes over to it: an edit
+changes little, so what judges found in the version before says much about this one.
+
+A PASS is certified in the same way, call by call. Where it is likely, held-out judges are asked one
+after another, and each answers once about the same bytes: to ask again until one says yes would
+make a pass of noise. PASSED needs the answers of two held-out judges, at least one of whom says
+pass on its own, and a probability above a bar. Some calls are kept back for the end of the run. The
+bar is lower there, because no better version can follow.
 """
 
 from __future__ import annotations
@@ -40,30 +45,32 @@ from honestone.core.loop.state import (
 )
 from honestone.core.numbers import sure
 
-# Held-out judges without whose answer a version is not PASSED; all of them where fewer are held
-# out.
+# Held-out judges that have to answer before a version is PASSED; all of them where there are fewer.
 LOOKS_NEEDED: Final = 2
+# Calls that may go to the certification of one version: while edits can follow, and at the end of
+# the run. Held-out judges come first, each once, then the panel again.
 LOOKS_IN_RUN: Final = 2
-# How many calls certify one version before another edit, and when no edit follows: held-out judges
-# first, each once, then the panel again.
 LOOKS_AT_END: Final = 9
-# Calls that are kept for the end.
+# Calls that no edit may use up, so that the last version can be certified.
 RESERVE: Final = 3
-# Judges that are asked for one look before the version is given up.
+# Failed calls after which a version gets no further look.
 TRIES: Final = 4
-# Looks at the original and as many at the last version that may go to their comparison.
+# Looks at each of the original and the last version that may go to the comparison of the two.
 LOOKS_TO_COMPARE: Final = 6
-# What each rejection takes from the gain that is expected of another edit of the same criterion.
+# By what factor each rejection of a criterion lowers the gain that is expected of its next edit.
 YIELDS: Final = 0.85
 
+# Changed versions in a row that were marked like the one before, after which marks tell nothing.
 _DEAD_AFTER: Final = 7
+# Rounds in a row without a new version, after which the worker has no more ideas.
 _IDLE_AFTER: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Probabilities: from `consult` it is worth asking a held-out judge, from `run` a version is
-    PASSED while the loop runs, and from `end` when no edit follows.
+    """Bars for the probability that a version meets the contract. From `consult` on it is worth a
+    call to a held-out judge; from `run` on a version is PASSED while edits can follow, and from
+    `end` on when none can.
     """
 
     consult: float
@@ -72,12 +79,12 @@ class Bars:
 
 
 ON_A_SCALE: Final = Bars(consult=0.15, run=0.93, end=0.75)
-# Lower at the end, because what is stated of yes/no items is modest: what is stated as .89 is so in
-# .98 of cases.
+# Lower at the end, because stated probabilities of yes/no items are too modest: of versions with a
+# stated .89, .98 meet the contract.
 YES_OR_NO: Final = Bars(consult=0.15, run=0.94, end=0.55)
 
 
-# Standard deviations to each side of a mean that hold 95 %.
+# Standard deviations on each side of the mean that hold 95 % of a normal distribution.
 _NINETY_FIVE: Final = 1.96
 
 
@@ -87,18 +94,18 @@ def _points(value: float) -> float:
 
 
 def anything(line: Line) -> bool:
-    """What can be worked on unless somebody says otherwise."""
+    """The default of `workable`: every criterion can be worked on."""
     return True
 
 
 @dataclass(slots=True, kw_only=True)
 class BeliefState(LoopState):
-    """The loop's state with what is believed about each version. The best version is the one kept
-    last.
+    """The state of a loop with beliefs about each version. The best version is the one kept last.
 
-    `asked`: judge calls so far, `turn` those that steered; `certifying` are the looks that did not,
-        by version. `steering` are the beliefs that choose what is kept and tried: those that
-        certify, or under `strict` a fold of the panel's votes alone.
+    `asked`: judge calls so far. `turn`: those of them that were the first look at a new version,
+    which decides whose turn is next. `certifying`: by version, the looks after the first one.
+    `beliefs`: by every vote of the run; they certify. `steering`: the beliefs that choose what is
+    kept and tried next. They are the same, but under `strict` know the panel's votes alone.
     """
 
     workable: Callable[[Line], bool] = anything
@@ -109,7 +116,8 @@ class BeliefState(LoopState):
     beliefs: Beliefs = field(init=False)
     steering: Beliefs = field(init=False)
 
-    # `super()` does not reach the base of a slotted dataclass, so it is named.
+    # `slots=True` makes a new class, which `super()` without arguments does not know. So methods
+    # name the base class.
 
     def __post_init__(self) -> None:
         LoopState.__post_init__(self)
@@ -126,6 +134,7 @@ class BeliefState(LoopState):
 
     @property
     def folds(self) -> tuple[Beliefs, ...]:
+        """Each of `beliefs` and `steering` once."""
         return (self.beliefs,) if self.steering is self.beliefs else (self.beliefs, self.steering)
 
     def apply(self, event: Event) -> None:
@@ -160,7 +169,9 @@ class BeliefState(LoopState):
                 fold.see(event.version, ballot.voter, ballot.marks)
 
     def is_steered_by(self, version: str) -> bool:
-        """Whether what becomes of a version waits for its first look."""
+        """Whether a vote on this version now decides about it: it is the open round's version, or
+        the original before its first look.
+        """
         if self.rounds and self.rounds[-1].is_open:
             return version == self.rounds[-1].version
         return version == self.original and not self.has_look(version)
@@ -169,7 +180,7 @@ class BeliefState(LoopState):
         self.best = self.accepted_versions[-1]
 
     def probability(self, version: str) -> float:
-        """That a version meets the contract, by every vote of the run (0-1)."""
+        """The probability (0-1) that a version meets the contract, by every vote of the run."""
         return self.beliefs.probability(version)
 
     def standing(self, version: str) -> Standing | None:
@@ -188,46 +199,49 @@ class BeliefState(LoopState):
     # -- looks
 
     def votes_on(self, version: str) -> list[Ballot]:
-        """Of all that steer: without `strict` the held-out judges do, too."""
+        """The ballots of all judges that steer: without `strict`, held-out judges steer too."""
         held_out = {} if self.strict else self.ballots.get((version, "holdout"), {})
         return [*LoopState.votes_on(self, version), *held_out.values()]
 
     def awaited(self, version: str) -> list[str]:
-        """None: one look is a version's due."""
+        """No one: a version is decided by one look, so no missing ballot makes it open."""
         return []
 
     def brief_card(self, version: str) -> Scorecard:
-        """The panel's, of the version or the newest one before it that the panel looked at."""
+        """The panel's scorecard of the version; where only held-out judges looked at that, of the
+        newest version before it that the panel looked at.
+        """
         while version != self.original and not self.has_judge_marks(version):
             version = next(entry.base for entry in self.rounds if entry.version == version)
         return self.scorer.card(LoopState.votes_on(self, version))
 
     def has_look(self, version: str) -> bool:
+        """Whether any judge marked a version."""
         return any(ballot.marks for ballot in self.looks(version))
 
     def witnesses(self, version: str) -> int:
-        """Looks of held-out judges at a version that gave marks."""
+        """The number of held-out judges that marked a version."""
         held_out = self.ballots.get((version, "holdout"), {})
         return sum(bool(ballot.marks) and not ballot.tampered for ballot in held_out.values())
 
     def unheard(self, version: str) -> list[str]:
-        """Held-out judges without an answer about a version. One that has answered is never asked
-        again about these bytes: its first answer is final.
+        """The held-out judges that have not answered about a version. A judge that has answered is
+        never asked about the same bytes again.
         """
         held_out = self.ballots.get((version, "holdout"), {}).values()
         answered = {ballot.voter for ballot in held_out if ballot.marks}
         return [judge for judge in self.holdouts if judge not in answered]
 
     def is_refused(self, version: str) -> bool:
-        """Whether held-out judges answered and none of them, alone with the checks, says pass. Then
-        no vote of other judges makes it PASSED.
+        """Whether held-out judges answered, and none of them passes the version on its own with the
+        checks. No vote of other judges then makes it PASSED.
         """
         return self.witnesses(version) > 0 and not any(
             found.passed for found in self.certifications(version).values()
         )
 
     def panel_passes(self, version: str) -> bool:
-        """Whether the panel's own looks at a version say pass."""
+        """Whether the votes of the panel alone pass a version."""
         return judge_gate(self.scorer.alone(LoopState.votes_on(self, version)), self.rubric).passed
 
     def is_certified(self, version: str) -> bool:
@@ -239,14 +253,16 @@ class BeliefState(LoopState):
 
     @property
     def calls_left(self) -> int:
+        """Judge calls that the run may still make."""
         return 0 if self.limit is not None else self.limits.calls - self.asked
 
     def failures(self, version: str) -> int:
+        """The number of looks at a version that gave no mark."""
         return sum(not ballot.marks for ballot in self.looks(version))
 
     @property
     def silent(self) -> list[str]:
-        """Judges of the panel that are there and have answered nothing in this run."""
+        """Judges of the panel that take part in this run and have not answered anything in it."""
         panel = [
             ballot
             for (_, role), found in self.ballots.items()
@@ -259,8 +275,8 @@ class BeliefState(LoopState):
         return [judge for judge in self.judges if judge not in settled]
 
     def lacks(self, version: str) -> int:
-        """Judges that are missing for a verdict: of the rubric's quorum on this version, or where
-        the rubric has none those of the panel that were never heard.
+        """How many more judges have to answer before there can be a verdict on a version: the rest
+        of the rubric's quorum; without a quorum, the judges of the panel that never answered.
         """
         quorum = self.rubric.quorum
         if quorum is None:
@@ -269,7 +285,7 @@ class BeliefState(LoopState):
         return needed - len({ballot.voter for ballot in self.looks(version) if ballot.marks})
 
     def has_failed(self, version: str) -> bool:
-        """Whether a judge was asked for a look at a version and gave no answer."""
+        """Whether some judge was asked about a version and gave no answer."""
         answered = {ballot.voter for ballot in self.looks(version) if ballot.marks}
         return any(ballot.voter not in answered for ballot in self.looks(version))
 
@@ -283,23 +299,22 @@ class BeliefState(LoopState):
 
     @property
     def is_dead(self) -> bool:
-        """Whether the last seven changed versions got, mark for mark, what the version before each
-        had.
+        """Whether each of the last seven changed versions got the same marks as the version that
+        it was made from.
         """
+        if not self.needs_witness:
+            return False
         judged = [
-            r
-            for r in self.rounds
-            if r.version and r.outcome is ProposalOutcome.CHANGED and not r.is_open
+            (entry.base, entry.version)
+            for entry in self.rounds
+            if entry.version and entry.outcome is ProposalOutcome.CHANGED and not entry.is_open
         ]
-        return (
-            self.needs_witness
-            and len(judged) >= _DEAD_AFTER
-            and all(
-                self._marks(r.version or "") <= self._marks(r.base) for r in judged[-_DEAD_AFTER:]
-            )
+        return len(judged) >= _DEAD_AFTER and all(
+            self._marks(version) <= self._marks(base) for base, version in judged[-_DEAD_AFTER:]
         )
 
     def _marks(self, version: str) -> set[tuple[Key, object]]:
+        """Every answer that any judge gave about a version, with the item that it is about."""
         return {
             (key, mark.answer)
             for ballot in self.looks(version)
@@ -309,8 +324,11 @@ class BeliefState(LoopState):
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Held-out judges take turns in steering where marks are on a scale. Such an answer counts as
-    one of the two that a PASS needs, and the worker sees nothing of it.
+    """Decide by the beliefs of the state.
+
+    Where marks are on a scale, held-out judges take turns with the panel in giving the first look
+    at a version: more judges say more about it. Such an answer counts as one of the two that a PASS
+    needs, and the worker sees nothing of it. Under `strict`, held-out judges only certify.
     """
 
     name: str = "belief"
@@ -321,6 +339,9 @@ class Belief:
 
     def decide(self, state: LoopState) -> Action:
         assert isinstance(state, BeliefState)
+        # The first of these that has something to do. Certifying comes before the next proposal and
+        # once more after the last one, when its bar is lower; calls that are then left over go to
+        # the comparison with the original, which decides what is delivered.
         return (
             _look_at_baseline(state)
             or _resolve_round(state)
@@ -335,7 +356,7 @@ class Belief:
 
 @dataclass(slots=True, kw_only=True)
 class StrictState(BeliefState):
-    """Held-out votes certify and never steer."""
+    """The state under the policy `strict`: votes of held-out judges certify and never steer."""
 
     strict: bool = True
 
@@ -349,7 +370,7 @@ STRICT: Final = Belief(name="strict", strict=True)
 
 
 def _order(state: BeliefState) -> list[str]:
-    """The judges that steer, in turn."""
+    """The judges that give first looks, in the order of their turns."""
     if state.strict or not state.beliefs.is_anchored:
         return list(state.judges)
     pairs = zip_longest(state.judges, state.holdouts[: len(state.judges)])
@@ -357,13 +378,13 @@ def _order(state: BeliefState) -> list[str]:
 
 
 def _look(state: BeliefState, version: str) -> Ask | None:
-    """The first look at a version: code, and then one judge. None where there was one, or there
-    will be none.
+    """Ask for the first look at a version: by code, and then by one judge. None where it had that
+    look, and where no call is left for it.
     """
     if CHECK in state.panel and CHECK not in state.ballots.get((version, "panel"), {}):
-        return (
-            None if state.limit is not None else Ask(judges=(CHECK,), version=version, role="panel")
-        )
+        if state.limit is not None:
+            return None
+        return Ask(judges=(CHECK,), version=version, role="panel")
     if not state.needs_witness or state.has_look(version) or state.calls_left <= 0:
         return None
     tried = [ballot.voter for ballot in state.looks(version)]
@@ -375,6 +396,7 @@ def _look(state: BeliefState, version: str) -> Ask | None:
 
 
 def _ask(state: BeliefState, version: str, judge: str) -> Ask:
+    """Ask one judge for its next look at a version."""
     draw = sum(ballot.voter == judge for ballot in state.looks(version))
     return Ask(
         judges=(judge,),
@@ -427,18 +449,22 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
 
 
 def _rose(state: BeliefState, version: str) -> bool:
-    """Whether any mark is better than that of the version before, where both have any. Without this, an edit that no
-    judge noticed is believed to have helped a little, since edits do on average, and a chain of
-    such edits becomes what the loop believes in most.
+    """Whether any mark is better than in the version before; also where the two have no judge in
+    common.
+
+    Edits help a little on average, so the model believes that of an edit which no judge noticed,
+    too. Without this rule a chain of such edits would become the version that the loop believes in
+    most.
     """
     changes = state.mark_changes(state.current, version)
     return not changes or any(change > 0 for change in changes.values())
 
 
 def _fell(state: BeliefState, version: str) -> bool:
-    """Whether the marks are worse on the whole, and so is the expected score. Far from the contract
-    its probability says little, and a version of which less is known can look nearer for that
-    alone.
+    """Whether the score by marks and the expected score both fell.
+
+    Far from the contract, the probability to meet it says little: a version can look nearer only
+    because less is known about it. There the two scores are the better guide.
     """
     old, new = state.card(state.current), state.card(version)
     old_score = old.low if old.score is None else old.score
@@ -450,16 +476,17 @@ def _fell(state: BeliefState, version: str) -> bool:
 
 
 def _moved(state: BeliefState, version: str) -> str:
-    """What decides, before and after: how near each version is to the contract, which is not its
-    score. A version can be nearer with a lower score, where what it gained counts more at the bars.
+    """How near the version before and this one are to the contract, in words. That is not their
+    score: a version with a lower score is nearer if what it gained counts more at the bars.
     """
     old, new = state.steering.value(state.current), state.steering.value(version)
+    # As many decimal places as it takes to show the two as different.
     places = next((n for n in range(2, 7) if f"{old:.{n}f}" != f"{new:.{n}f}"), 2)
     return f"{old:.{places}f} before, {new:.{places}f} now, where 0 is certainty"
 
 
 def _propose(state: BeliefState) -> Propose | None:
-    """None: no other edit is worth its calls, or allowed."""
+    """The next edit; None where the limits allow none, or none is worth its calls."""
     limits = state.limits
     if (
         state.limit is not None
@@ -470,12 +497,15 @@ def _propose(state: BeliefState) -> Propose | None:
         return None
     if state.needs_witness and state.calls_left - 1 < (RESERVE if state.holdouts else 0):
         return None
-    found = _aim(state)
-    return None if found is None else Propose(focus=(found[0],), base=state.current, items=found[1])
+    aim = _aim(state)
+    if aim is None:
+        return None
+    criterion, items = aim
+    return Propose(focus=(criterion,), base=state.current, items=items)
 
 
 def _aim(state: BeliefState) -> tuple[str, tuple[Key, ...]] | None:
-    """The criterion whose edit promises most, and its items that are short."""
+    """The criterion whose edit promises the largest gain, and its unmet items."""
     aims = {
         name: tuple(items)
         for name, items in state.steering.aims(state.current).items()
@@ -502,31 +532,28 @@ def _bars(state: BeliefState) -> Bars:
 
 
 def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
-    """PASSED, or the call that may lead to it."""
+    """Certify the version that was kept last: PASSED, or the next call on the way to it. None where
+    it is not near enough to the contract, or has had its calls. `is_last`: no edit follows.
+    """
     version = state.current
     if not state.needs_witness:
-        is_met = state.verdict(version).passed
-        return (
-            Stop(result=Result.PASSED, reason="every bar is met, and code alone decides")
-            if is_met
-            else None
-        )
+        if not state.verdict(version).passed:
+            return None
+        return Stop(result=Result.PASSED, reason="every bar is met, and code alone decides")
     chance, bars = state.probability(version), _bars(state)
     is_sure = chance >= (bars.end if is_last else bars.run)
-    seen, unheard, is_refused = (
-        state.witnesses(version),
-        state.unheard(version),
-        state.is_refused(version),
-    )
+    seen = state.witnesses(version)
+    unheard = state.unheard(version)
+    is_refused = state.is_refused(version)
     has_enough_looks = is_sure and seen >= min(LOOKS_NEEDED, len(state.holdouts))
     if has_enough_looks and not is_refused and state.lacks(version) <= 0:
         return _confirmed(state, chance, seen)
-    most = LOOKS_AT_END if is_last else LOOKS_IN_RUN
     if chance < bars.consult or state.calls_left <= 0 or state.failures(version) >= TRIES:
         return None
-    if (is_refused and not unheard) or (
-        not has_enough_looks and state.certifying.get(version, 0) >= most
-    ):
+    if is_refused and not unheard:
+        return None
+    most = LOOKS_AT_END if is_last else LOOKS_IN_RUN
+    if not has_enough_looks and state.certifying.get(version, 0) >= most:
         return None
     return _ask(state, version, _next_witness(state, version, unheard))
 
@@ -546,16 +573,16 @@ def _confirmed(state: BeliefState, chance: float, seen: int) -> Stop:
 
 
 def _next_witness(state: BeliefState, version: str, unheard: Sequence[str]) -> str:
-    """A held-out judge that has not answered, then one of the panel: who was never heard first, and
-    who looked least often.
+    """The judge to ask next: a held-out judge that has not answered, else one of the panel. Judges
+    that never answered in this run come first, then the one with the fewest looks at this version.
     """
     tried, silent = [ballot.voter for ballot in state.looks(version)], state.silent
     return min(unheard or state.judges, key=lambda judge: (judge not in silent, tried.count(judge)))
 
 
 def _compare(state: BeliefState) -> Ask | None:
-    """A call that is left over, for the original or the version that may be delivered. None where
-    it is clear enough which is better.
+    """Use a call that is left over for another look at the original or at the version that may be
+    delivered. None where it is clear enough which is better.
     """
     if not state.needs_witness or not state.judges or state.calls_left <= 0:
         return None
@@ -567,7 +594,10 @@ def _compare(state: BeliefState) -> Ask | None:
 
 
 def _stop(state: BeliefState) -> Stop:
-    why = _why(state)
+    """The end of a loop that cannot certify. A version that probably meets the contract, and that
+    no witness confirmed, makes it UNCONFIRMED.
+    """
+    why = _stop_by_limits(state)
     if not state.needs_witness:
         return why
     version = state.current
@@ -587,7 +617,7 @@ def _stop(state: BeliefState) -> Stop:
     return Stop(result=Result.UNCONFIRMED, reason=f"{confidence}, {lack}; {why.reason}")
 
 
-def _why(state: BeliefState) -> Stop:
+def _stop_by_limits(state: BeliefState) -> Stop:
     if state.is_dead:
         return Stop(
             result=Result.METRIC_DEAD,

@@ -1,8 +1,12 @@
-"""What a loop delivers: one rule for every policy, for rubrics, suites, skills, steps and stages.
+"""Which version a loop delivers: one rule for every policy, whether a rubric, a suite, a session of
+`step` or the stages of a skill drive the loop.
 
-A version goes into the person's file when it PASSED; or when it is better than the original by its
-marks and probably so by every vote of the run. Otherwise the original stays, byte for byte. Of
-versions that are equally good the older one is delivered.
+A version goes into the person's file when it PASSED, or when two things agree that it is better
+than the original: its marks, and the probability by every vote of the run. Either alone is not
+enough. Marks of single looks rise by chance, and the best of many versions is the one that chance
+helped most; a probability without a better mark rests on the expectation that edits help.
+Otherwise the original stays, byte for byte. Of equally good versions the older one is delivered,
+since it changes less.
 """
 
 from __future__ import annotations
@@ -18,16 +22,16 @@ from honestone.core.judging.scorecard import Line, Scorecard
 from honestone.core.loop.state import LoopState
 from honestone.core.numbers import sure
 
-# The probability of being better that a version needs which did not pass.
+# A version that did not pass is delivered from this probability on that it is the better one.
 LEAST_SURE: Final = 0.8
-# Looks at each of two versions without which judges cannot contradict themselves.
+# Looks at a version below which a clear result may be luck: one look cannot contradict itself.
 LEAST_LOOKS: Final = 2
-# Probabilities of being better between which more looks are worth their calls.
+# Between these probabilities that a version is better, more looks are worth their calls.
 STILL_OPEN: Final = (0.5, 0.97)
 
 
 def delivery(state: LoopState, result: Result | None = None) -> Delivery:
-    """What the rule delivers now: of a run that ends with `result`, or of one that is under way."""
+    """Apply the rule to a run that ends with `result`, or without one to a run that has not ended."""
     if result is Result.PASSED:
         reason = "it passed" if state.best != state.original else "the original passes as it is"
         return Delivery(version=state.best, rule=DeliveryRule.PASSED, reason=reason)
@@ -41,12 +45,12 @@ def delivery(state: LoopState, result: Result | None = None) -> Delivery:
 
 
 def still_open(state: LoopState, most: int) -> str | None:
-    """The original or the version that may be delivered: the one of which more looks, up to `most`,
-    are worth their calls. None where it is clear which is better.
+    """The version to look at once more, so that it becomes clear which one to deliver: the original
+    or the version that may be delivered, whichever had fewer looks. None where it is clear, and
+    where that version had `most` looks.
 
-    It is open while neither is clearly better, while a mark alone keeps a version back that is
-    probably better, and while what looks clear rests on so few looks that judges had no chance to
-    contradict themselves.
+    It is not clear while neither version is probably better, while a version that is probably
+    better is held back by a mark, and while the one with fewer looks has only had one.
     """
     candidates = _Candidates(state)
     chosen = candidates.delivery()
@@ -68,7 +72,7 @@ def still_open(state: LoopState, most: int) -> str | None:
 
 
 def comparison_of(state: LoopState) -> VersionComparison:
-    """Every vote and edit of a run."""
+    """The comparison of a run's versions, from all of its votes and edits."""
     edits = [
         VersionEdit(entry.base, entry.version, state.aimed_at(entry))
         for entry in state.rounds
@@ -97,8 +101,11 @@ def comparison_of(state: LoopState) -> VersionComparison:
 
 
 def _looks(state: LoopState) -> Iterator[Look]:
-    """Where the whole panel looked at the original and at every kept version, held-out judges that
-    never saw the original say how good a version is, and not whether it is better.
+    """The votes that versions are compared by.
+
+    A held-out judge that never saw the original says how good a version is, but not whether it is
+    better: perhaps it is only more lenient than the panel. Its votes are left out where the whole
+    panel saw the original and every kept version, and so can tell without it.
     """
     judges = {judge for judge in state.panel if judge != CHECK}
     is_whole = judges <= state.voters_of(*state.accepted_versions)
@@ -114,8 +121,8 @@ def _looks(state: LoopState) -> Iterator[Look]:
 
 
 class _Candidates:
-    """The kept versions of a run, held against the original. The comparison is made when it is
-    first needed.
+    """The kept versions of a run compared with the original. The comparison by votes is slow, and
+    is made only when marks do not decide.
     """
 
     def __init__(self, state: LoopState) -> None:
@@ -124,7 +131,7 @@ class _Candidates:
 
     def delivery(self) -> Delivery:
         state = self._state
-        # The best so far, and what the rule came to when that was not yet known.
+        # The best version, and the one that was delivered before: it may still be the better one.
         versions = [
             version for version in (state.best, state.delivered) if version != state.original
         ]
@@ -140,7 +147,7 @@ class _Candidates:
         return self._original(*refused[0])
 
     def _delivered(self, version: str, found: Better) -> Delivery:
-        """The version, or an older one of which no mark is lower."""
+        """Deliver a version; an older one in its place if no mark has risen since that one."""
         accepted_versions = self._state.accepted_versions
         for older in accepted_versions[1 : accepted_versions.index(version)]:
             if self._rose(older, version) or self._why_not_by_marks(older) is not None:
@@ -168,6 +175,7 @@ class _Candidates:
         return self._comparison.better(version)
 
     def _unsure(self, found: Better | None) -> str:
+        """Why a version whose marks are better is not delivered."""
         chance = sure(found.probability) if found else "not known"
         return f"that the best version is better is not sure enough: {chance}, and {sure(LEAST_SURE)} is needed"
 
@@ -176,14 +184,11 @@ class _Candidates:
         lost = self._lost(version)
         if lost is not None:
             return lost
-        return (
-            None
-            if self._rose(self._state.original, version)
-            else "no mark of the best version is better"
-        )
+        is_better = self._rose(self._state.original, version)
+        return None if is_better else "no mark of the best version is better"
 
     def _lost(self, version: str) -> str | None:
-        """A bar of a single criterion that the original meets and the version does not."""
+        """A criterion's own bar that the original meets and the version does not, in words."""
         voters = self._state.voters_of(self._state.original, version)
         before, after = self._card(self._state.original, voters), self._card(version, voters)
         for old, new in zip(before.lines, after.lines, strict=True):
@@ -192,19 +197,18 @@ class _Candidates:
         return None
 
     def _rose(self, before: str, after: str) -> bool:
+        """Whether the mark of any item is better."""
         return any(change > 0 for change in self._state.mark_changes(before, after).values())
 
     def _card(self, version: str, voters: Collection[str]) -> Scorecard:
-        """By the judges that marked both versions, where there are any: the marks of others may
-        differ for that alone.
-        """
+        """The scorecard of a version by code and `voters`; by all judges where there are none."""
         votes = self._state.every_vote_on(version)
         shared = [one for one in votes if not voters or one.judge == CHECK or one.voter in voters]
         return self._state.scorer.card(shared)
 
 
 def _lost_bar(old: Line, new: Line) -> str | None:
-    """What the original meets of a criterion's own bars and the version does not, in words."""
+    """The bar of one criterion that the `old` line meets and the `new` one does not, in words."""
     if old.score is None:
         return None
     name, now = new.criterion.id, new.score

@@ -1,5 +1,8 @@
-"""The policies of `improve`: which change is kept, when the loop ends, what is tried next, and the
-brief that says so to a worker.
+"""The policies `plain` and `keep-best`, and the brief that a worker gets.
+
+A policy decides which changed version is kept, which criterion is tried next and when the loop
+ends. Both policies here ask the whole panel about each version and read its scorecard. They differ
+in `judge` alone: what becomes of a version that the panel has scored.
 """
 
 from __future__ import annotations
@@ -31,9 +34,11 @@ from honestone.core.loop.state import (
 )
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
 
+# Rejected tries of one criterion after which another criterion has its turn.
 REJECTIONS_BEFORE_YIELDING = 2
+# Rejected tries that a brief lists.
 REJECTIONS_SHOWN = 5
-# Characters of what a worker said about a try that was not kept.
+# Characters of a worker's message about a rejected try that a brief quotes.
 MESSAGE_SHOWN = 200
 
 
@@ -42,10 +47,11 @@ def choose_focus(
     rejections: Mapping[str, int],
     workable: Callable[[Line], bool] = lambda line: True,
 ) -> Line | None:
-    """Below-floor criteria first (lowest first), then the lowest score, ties to the higher weight.
+    """The criterion to improve next; None when no known mark can be improved.
 
-    A focus that has been rejected twice since the last accepted change yields to the next; when all
-    have, the first comes round again. None when nothing known can be improved.
+    Criteria below a floor come first, then the lowest score, then the higher weight. `rejections`
+    counts rejected tries since the last accepted change. A criterion with two of them yields to
+    the next; when all have two, the first has another turn.
     """
     open_lines = [line for line in improvable(card) if workable(line)]
     if not open_lines:
@@ -61,17 +67,17 @@ def choose_focus(
 
 
 def improvable(card: Scorecard) -> list[Line]:
-    """Criteria that are marked themselves and have something known to be short of full marks."""
+    """Criteria with at least one marked item that is short of full marks."""
     return [line for line in card.lines if line.applies and any(True for _ in line.short_items)]
 
 
 def goodness(line: Line) -> Fraction:
-    """The lower end of a criterion, turned round for a penalty (0 is good there)."""
+    """The lowest that a criterion can score, 0-1, where 1 is good: a penalty is turned round."""
     return ONE - line.high if line.criterion.is_penalty else line.low
 
 
 def below_floor(card: Scorecard) -> set[str]:
-    """Criteria that may be below a floor, of their own or of a group above them."""
+    """Ids of the criteria that may be below their floor, or below one of a group above them."""
     low: set[str] = set()
     for line in card.lines:  # parents come before children
         if (line.applies and line.low < line.floor) or line.parent in low:
@@ -80,7 +86,9 @@ def below_floor(card: Scorecard) -> set[str]:
 
 
 def effective_weights(card: Scorecard) -> dict[str, Fraction]:
-    """Each criterion's share of the overall score: its share among its siblings times its parent's."""
+    """By criterion: its share of the overall score. That is its share among its siblings, times the
+    share of its parent.
+    """
     siblings: dict[str | None, Fraction] = {}
     for line in card.lines:
         siblings[line.parent] = siblings.get(line.parent, ZERO) + max(line.criterion.weight, ZERO)
@@ -93,8 +101,8 @@ def effective_weights(card: Scorecard) -> dict[str, Fraction]:
 
 
 def unmet_items(line: Line, keys: Sequence[Key] = ()) -> list[ItemLine]:
-    """Those that a worker is given: the `keys` of this criterion, or without any what costs it
-    marks.
+    """The items that a worker is asked to improve: those of `keys` in this criterion; where none is
+    named, all that cost the criterion marks.
     """
     named = {item for criterion, item in keys if criterion == line.criterion.id}
     return [one for one in line.items if one.item.id in named] if named else list(line.short_items)
@@ -118,8 +126,8 @@ def write_brief(
     items: Sequence[Key] = (),
     rejected: Sequence[Round] = (),
 ) -> str:
-    """What a worker is asked to do: where the artifact is, one criterion, what is unmet and why,
-    what judges suggest, and what was tried in the `rejected` rounds.
+    """Write the brief: where the artifact is, the one criterion to improve, its unmet items with
+    the judges' quotes and suggestions, and what was tried in the `rejected` rounds.
     """
     criterion, unmet = line.criterion, unmet_items(line, items)
     share = effective_weights(card)[criterion.id]
@@ -164,9 +172,7 @@ def _score(line: Line) -> str:
 
 
 def rejected_tries(state: LoopState, action: Propose) -> list[Round]:
-    """The rounds on this criterion that gave nothing, from the version that the next edit starts
-    from.
-    """
+    """The rejected rounds that edited the same version for the same criterion."""
     return [
         entry
         for entry in state.rounds
@@ -177,8 +183,8 @@ def rejected_tries(state: LoopState, action: Propose) -> list[Round]:
 
 
 def _tried(entry: Round) -> str:
-    """In the worker's own words, where it said any. Why a version was not kept is never a judge's
-    word: a held-out judge may be the reason.
+    """One rejected try, with the worker's own message. The reason for the rejection is left out: it
+    can come from a held-out judge, and a worker must learn nothing from those.
     """
     message = _one_line(entry.message or "")
     if len(message) > MESSAGE_SHOWN:
@@ -214,7 +220,7 @@ def _one_line(text: str) -> str:
 
 
 class InRounds(ABC):
-    """What policies share that let the whole panel look at the original and then at each proposal."""
+    """A policy in rounds: the whole panel scores the original, and then each proposal."""
 
     def decide(self, state: LoopState) -> Action:
         return (
@@ -231,21 +237,17 @@ class InRounds(ABC):
         unasked = state.unasked(version, "panel")
         if unasked and state.limit is not None:
             return RollBack(reason=f"not judged: {state.limit}")
-        return (
-            Ask(judges=unasked, version=version, role="panel")
-            if unasked
-            else self.judge(state, version)
-        )
+        if unasked:
+            return Ask(judges=unasked, version=version, role="panel")
+        return self.judge(state, version)
 
     @abstractmethod
     def judge(self, state: LoopState, version: str) -> Accept | RollBack:
-        """What to do with a changed version that the panel has scored."""
+        """Decide about a changed version that the panel has scored."""
 
     @abstractmethod
     def settle(self, state: LoopState) -> Ask | Stop | None:
-        """Between two rounds: what ends the loop, or what must be asked first. None: another
-        proposal is made.
-        """
+        """Between two rounds: end the loop, or ask a judge first. None: make another proposal."""
 
     @abstractmethod
     def propose(self, state: LoopState) -> Propose:
@@ -253,8 +255,8 @@ class InRounds(ABC):
 
 
 class SteeredByScore(InRounds):
-    """What policies share whose scorecard steers: PASSED needs a held-out judge where judges
-    decide, the worst criterion comes next, and each proposal starts from the version accepted last.
+    """A policy that goes by the scorecard: the worst criterion is tried next, on top of the version
+    that was kept last, and PASSED needs held-out judges where judges decide.
     """
 
     def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
@@ -274,8 +276,8 @@ class SteeredByScore(InRounds):
 
 @dataclass(frozen=True, slots=True)
 class Plain(SteeredByScore):
-    """rulph as written: every change is kept. (The delivered version is the best one all the same:
-    promise 7.)
+    """Keep every change, as rulph does. What is delivered is the best version all the same, since
+    `delivery.py` decides that and not the policy.
     """
 
     name: str = "plain"
@@ -286,12 +288,14 @@ class Plain(SteeredByScore):
 
 @dataclass(frozen=True, slots=True)
 class KeepBest(SteeredByScore):
-    """Keep what did not fall below the best so far by the noise of a look, or two points where that
-    was not measured. The best so far, so that small losses cannot add up.
+    """Keep a version unless its score fell by more than `tolerance` below the best one so far.
 
-    A criterion that code alone marks has no noise: when one falls below its floor, or a required
-    one to 0, the change is always rolled back. There is no such guard on judges' marks: on one-shot
-    scores it throws away most good edits.
+    The comparison is with the best version and not with the one before, so that small losses cannot
+    add up over the rounds.
+
+    Marks of code have no noise. So a change is always rolled back when it puts a criterion that
+    code alone marks below its floor, or a required one to 0. There is no such guard on judges'
+    marks: on a single look they vary so much that it would throw away most good edits.
     """
 
     name: str = "keep-best"
@@ -305,6 +309,7 @@ class KeepBest(SteeredByScore):
             return RollBack(reason=lost)
         if state.verdict(version).passed and not state.verdict(state.best).passed:
             return Accept(version=version, reason="it passes the gate")
+        # With a tolerance of 0 an equal score is kept, too.
         if new.low > best.low - state.tolerance or new.low == best.low:
             if new.low > best.low:
                 moved = "rose"
@@ -321,6 +326,7 @@ def _move(before: Scorecard, after: Scorecard) -> str:
 
 
 def lost_check(before: Scorecard, after: Scorecard) -> str | None:
+    """A bar that code's marks met before and do not meet now, in words; None where there is none."""
     for old, new in zip(before.lines, after.lines, strict=True):
         if not new.only_checks or not old.applies or not new.applies:
             continue
@@ -337,7 +343,12 @@ def lost_check(before: Scorecard, after: Scorecard) -> str | None:
 
 
 def _certify(state: LoopState) -> Ask | Stop | None:
-    """Once the panel says pass: PASSED where code decides or every held-out judge agrees."""
+    """Certify a version that the panel passes: PASSED where code alone decides or every held-out
+    judge agrees, and else a question to the held-out judges.
+
+    Each version that they are shown tells the loop a little of what they want, so
+    `consultations` limits how many versions that may be.
+    """
     for version in dict.fromkeys((state.best, state.current)):
         if not state.verdict(version).passed:
             continue
@@ -358,15 +369,18 @@ def _certify(state: LoopState) -> Ask | Stop | None:
 
 
 def _stop(state: LoopState) -> Stop | None:
-    found = _stop_reason(state)
-    if found is not None and state.verdict(state.best).passed:
-        words = state.words
-        why = words.refused if state.certifications(state.best) else words.unseen
-        return Stop(result=Result.UNCONFIRMED, reason=f"{words.steered}, but {why}; {found.reason}")
-    return found
+    """The end of the loop, None while it may continue. A best version that the panel passes without
+    a witness makes it UNCONFIRMED, whatever ended the loop.
+    """
+    end = _stop_by_limits(state)
+    if end is None or not state.verdict(state.best).passed:
+        return end
+    words = state.words
+    why = words.refused if state.certifications(state.best) else words.unseen
+    return Stop(result=Result.UNCONFIRMED, reason=f"{words.steered}, but {why}; {end.reason}")
 
 
-def _stop_reason(state: LoopState) -> Stop | None:
+def _stop_by_limits(state: LoopState) -> Stop | None:
     if state.limit is not None:
         return Stop(result=Result.BUDGET, reason=state.limit)
     if is_metric_dead(state):
@@ -386,6 +400,7 @@ def _stop_reason(state: LoopState) -> Stop | None:
 
 
 def rounds_used_up(state: LoopState) -> Stop:
+    """The end of a loop that may make no further round: what its rounds came to."""
     outcomes = {entry.outcome for entry in state.rounds}
     if outcomes == {ProposalOutcome.UNCHANGED}:
         return Stop(result=Result.NO_CHANGE, reason="the worker changed nothing in any round")
@@ -396,9 +411,8 @@ def rounds_used_up(state: LoopState) -> Stop:
         )
     if state.stale < state.limits.patience:
         done = state.limits.rounds
-        return Stop(
-            result=Result.ROUND_LIMIT, reason=f"{done} round{' is' if done == 1 else 's are'} done"
-        )
+        rounds = "1 round is" if done == 1 else f"{done} rounds are"
+        return Stop(result=Result.ROUND_LIMIT, reason=f"{rounds} done")
     return Stop(result=Result.PLATEAU, reason=f"{state.limits.patience} rounds without progress")
 
 

@@ -1,5 +1,13 @@
-"""The state of a loop: what the events of a run add up to, and what `decide` makes of it: what it
-may do next, how it may end.
+"""The improvement loop as a pure function: events fold into a `LoopState`, and `decide` returns the
+next action for that state.
+
+Core decides and `engine/loop_runner.py` performs. Nothing here reads a clock, a file or a random
+number, so the same events always give the same action. That is why a killed run needs no code of
+its own to resume, why `show` and `rescore` get the figures that the loop had, and why the tests of
+the loop are tables of events without mocks.
+
+A policy (`policies.py`, `belief.py`, `suite_loop.py`) decides which version is kept and what is
+tried next; `delivery.py` decides which version the person gets, by one rule for all policies.
 """
 
 from __future__ import annotations
@@ -24,8 +32,8 @@ from honestone.core.numbers import ONE, ZERO, exact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """Have these judges score a version. `role` says whether they steer or certify; `draw` counts a
-    judge's looks at one version from 0.
+    """Have these judges score a version. `role`: whether their votes steer the loop or certify its
+    result. `draw`: how often the judge has looked at this version before, 0 for its first look.
     """
 
     judges: tuple[str, ...]
@@ -36,13 +44,12 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Propose:
-    """Have the worker try a focus on top of `base`, until there are `candidates` proposals to
-    choose from.
+    """Have the worker edit `base` to improve `focus`, until there are `candidates` proposals.
 
-    `items` are the unmet ones that the worker is given; empty: those that the scorecard of `base`
-    says. `ranked`: the proposals are ranked before one of them is judged, also when there is only
-    one. Candidates that the state still holds count: the worker is called for the missing ones
-    only.
+    `focus`: ids of criteria. `items`: the unmet items that the worker is shown; empty for those
+    that the scorecard of `base` names. `ranked`: rank the proposals before one of them is judged,
+    even where there is only one. Candidates of this round that are on record already (`tried` of
+    the state) count, so after a kill the worker is called only for the missing ones.
     """
 
     focus: tuple[str, ...]
@@ -54,20 +61,23 @@ class Propose:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accept:
+    """Keep the proposed version: the next edit may start from it."""
+
     version: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollBack:
+    """End the round without keeping what it proposed."""
+
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """`is_final` False: whoever started the loop closes its run, or leaves it open so that the same
-    command resumes it.
-    `changed`: the files that judge and are no longer what they were.
+    """End the loop. `is_final` False: the caller closes the run, or leaves it open so that the same
+    command resumes it. `changed`: files that take part in the judging and changed during the run.
     """
 
     result: Result
@@ -81,18 +91,21 @@ ROLES: Final[tuple[Role, ...]] = ("panel", "holdout")
 Action: TypeAlias = Ask | Propose | Accept | RollBack | Stop
 
 
-# What a score may fall by and the version still be kept, where the noise of a look was not
-# measured.
+# How far a score may fall (0-1) and the version still be kept, where nobody measured how much the
+# score of one version varies from look to look.
 TOLERANCE = Fraction(2, 100)
 # How many versions may be shown to the held-out judges in one run: each answer leaks a little.
 CONSULTATIONS = 3
 
+# Changed versions in a row with the scores of the one before, after which the marks tell nothing.
 _DEAD_AFTER = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopLimits:
-    """All of them always hold. `usd` counts what providers price; None: money is not limited."""
+    """The limits of a run, which all hold at once: there is no unlimited run. `patience`: rounds
+    without progress. `usd`: the limit on priced calls; None for no limit on money.
+    """
 
     rounds: int = 5
     patience: int = 3
@@ -105,7 +118,7 @@ class LoopLimits:
 
     @classmethod
     def of(cls, started: Started) -> LoopLimits:
-        """Those that a run was started with."""
+        """The limits that a run was started with."""
         found = started.limits
         return cls(
             rounds=int(found["rounds"] or 0),
@@ -118,10 +131,13 @@ class LoopLimits:
 
 @dataclass(slots=True, kw_only=True)
 class Round:
-    """One proposal and its decision. `base` is the version it started from, `version` what came of
-    it; `items` are the unmet ones that the worker was given, where the policy chose them, `message`
-    is what the worker said. `before` and `after` are what was believed of the two when it was
-    decided.
+    """One proposal and its decision.
+
+    `base`: the version that the worker edited. `version`: the version it made, None where it made
+    none. `items`: the unmet items that the worker was shown, where the policy chose them.
+    `message`: what the worker wrote. `accepted`: None while the round is open. `is_progress`: it
+    gave a new best version. `before`, `after`: the beliefs about `base` and `version` when the
+    round was decided.
     """
 
     number: int
@@ -145,7 +161,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """How a loop names what steers it and what certifies its result, when it says why it stopped."""
+    """The phrases of a stop reason that differ between a loop over a rubric and one over a suite."""
 
     agrees: str = "every bar is met, and every held-out judge agrees"
     steered: str = "the panel says pass"
@@ -157,14 +173,23 @@ class Words:
 
 @dataclass(slots=True, kw_only=True)
 class LoopState:
-    """What the events of a run add up to. Change it only with `apply`.
+    """The fold of a run's events. Change it only with `apply`. A version is named by its digest.
 
-    `consultations`: how many versions the held-out judges may be shown. `candidates`: how many
-    proposals a round makes; `tolerance` (0-1): a smaller fall is noise. `delivery` is what was
-    delivered at the end, and why; from then on `best` is that version. `just_accepted`: the last event
-    kept a version, so whether it goes into the person's file is still to be decided. `tried` are
-    those of the round that is under way, and `ranks` (0-1) how good their edits look, by version,
-    where a panel was asked. `comparisons`: what comparisons of versions have worked out so far.
+    Set at the start:
+    `workable`: whether the worker can improve a criterion. `consultations`: how many versions the
+    held-out judges may be shown. `candidates`: proposals per round. `tolerance` (0-1): a fall of
+    the score by less is taken for noise.
+
+    Folded from events:
+    `current`: the version that was kept last. `best`: the best of `accepted_versions`, and from the
+    end of the run the one that was delivered. `tried`: the candidates of the open round. `ranks`
+    (0-1): how good the panel of edits finds a candidate, by version. `ballots`: by version and
+    role, then by judge. `limit`: the limit that was reached. `delivering`: the version that was
+    being written to the person's file when the last event was recorded. `delivered`: the version
+    that the file holds. `delivery`: what was delivered at the end, and why. `just_accepted`: the
+    last event kept a version, so the runner still has to decide whether it goes into the file.
+
+    `comparisons` and `_cards` remember what was computed from the rest.
     """
 
     scorer: Scorer
@@ -205,11 +230,11 @@ class LoopState:
         return self.scorer.rubric
 
     def apply(self, event: Event) -> None:
-        """Take in one event. Others than these are facts for reports and change nothing here."""
-        # All that a loop knows comes through here, in a live run and in a resumed one alike. So a
-        # run that was killed anywhere is in the state that its record says, and a decision can
-        # never rest on something that a resumed run would not know. What is only computed from the
-        # state (scorecards, comparisons) is remembered next to it, and dropped when a ballot comes.
+        """Take in one event. Events that are not named here matter to reports only."""
+        # A live run and a resumed one learn everything here and nowhere else. So after a kill at
+        # any point the record gives back the same state, and no decision can depend on something
+        # that a resumed run would not know. What is computed from the state (scorecards) is
+        # remembered next to it and dropped when a ballot arrives.
         self.just_accepted = isinstance(event, events.VersionAccepted)
         match event:
             case events.BallotCast():
@@ -263,27 +288,31 @@ class LoopState:
                     self.best = self.original
 
     def _find_best(self) -> None:
-        """Certified first, then passing, then the higher lower bound of the score; ties to the
-        earlier version.
-        """
-        self.best = (
-            max(self.accepted_versions, key=self.rank)
-            if len(self.accepted_versions) > 1
-            else self.accepted_versions[0]
-        )
+        """Set `best` to the kept version with the highest rank; of equal ones to the earliest."""
+        # Ranking draws a scorecard, so it is left out while there is nothing to choose from.
+        if len(self.accepted_versions) > 1:
+            self.best = max(self.accepted_versions, key=self.rank)
+        else:
+            self.best = self.accepted_versions[0]
 
     def rank(self, version: str) -> tuple[bool, bool, Fraction]:
+        """A certified version is above one that passes, which is above one that does not; of equal
+        ones the lower end of the score decides.
+        """
         return self.is_certified(version), self.verdict(version).passed, self.card(version).low
 
     # -- what is known about a version
 
     def unasked(self, version: str, role: Role) -> tuple[str, ...]:
+        """The judges of this role that have not been asked about a version."""
         seats = self.panel if role == "panel" else self.holdouts
         have = self.ballots.get((version, role), {})
         return tuple(judge for judge in seats if judge not in have)
 
     def card(self, version: str) -> Scorecard:
-        """The scorecard of those that steer, from the ballots there are."""
+        """The scorecard of a version by the judges that steer the loop. A judge whose ballot is
+        still to come counts as missing, so its items are intervals.
+        """
         if version not in self._cards:
             absent = [
                 Ballot(judge=judge, marks={}, state=JudgeState.DEGRADED)
@@ -293,20 +322,20 @@ class LoopState:
         return self._cards[version]
 
     def votes_on(self, version: str) -> list[Ballot]:
-        """The ballots that a version's scorecard is drawn from."""
+        """The ballots that make up a version's scorecard."""
         return list(self.ballots.get((version, "panel"), {}).values())
 
     def every_vote_on(self, version: str) -> list[Ballot]:
-        """All ballots on a version that a scorecard has a place for, whoever cast them."""
+        """All ballots on a version about items of the steering rubric, held-out judges' included."""
         return self.every_look_at(version)
 
     @property
     def compared_by(self) -> Rubric:
-        """What two versions are compared by: the rubric, whose items are the keys of the marks."""
+        """The rubric by whose items two versions are compared."""
         return self.rubric
 
     def aimed_at(self, entry: Round) -> frozenset[Key]:
-        """The items that a round's worker was given."""
+        """The items that the worker of a round was asked to improve."""
         if entry.items:
             return frozenset(entry.items)
         lines = [line for line in self.card(entry.base).lines if line.criterion.id in entry.focus]
@@ -315,7 +344,7 @@ class LoopState:
         )
 
     def voters_of(self, *versions: str) -> frozenset[str]:
-        """The judges that marked all of these versions, code apart; none where no judge did."""
+        """The judges, without code, that marked every one of these versions."""
         found = [
             {one.voter for one in self.every_look_at(version) if one.marks and one.judge != CHECK}
             for version in versions
@@ -323,26 +352,29 @@ class LoopState:
         return frozenset(set.intersection(*found))
 
     def every_look_at(self, version: str) -> list[Ballot]:
-        """All ballots on a version, whoever cast them."""
+        """All ballots on a version: of the panel, of code and of held-out judges."""
         return [
             ballot for role in ROLES for ballot in self.ballots.get((version, role), {}).values()
         ]
 
     def looks(self, version: str) -> list[Ballot]:
-        """The ballots of judges on a version without code, those without a mark included."""
+        """The ballots of judges on a version, without code's. Ballots without a mark are included:
+        the judge was asked.
+        """
         return [ballot for ballot in self.every_look_at(version) if ballot.judge != CHECK]
 
     def mark_changes(self, before: str, after: str) -> dict[Key, Fraction]:
-        """How far the mean mark of each item moved from one version to another (-1 to 1), by code
-        and the judges that marked both.
+        """The change of each item's mean mark from one version to another, -1 to 1. Only code and
+        judges that marked both versions count: the mean of other judges may differ because they
+        are other judges.
         """
         voters = self.voters_of(before, after)
         earlier, later = self.mean_marks(before, voters), self.mean_marks(after, voters)
         return {key: later[key] - mark for key, mark in earlier.items() if key in later}
 
     def mean_marks(self, version: str, voters: Collection[str] = ()) -> dict[Key, Fraction]:
-        """The mean of the votes about each item (0-1), turned round where yes is the bad answer: of
-        code and these judges, or of all where none is named.
+        """The mean vote on each item, 0-1, where 1 is always good: items whose yes is bad are
+        turned round. It counts code and `voters`; without `voters`, every judge.
         """
         questions = dict(self.compared_by.questions())
         shares: dict[Key, list[Fraction]] = {}
@@ -358,36 +390,44 @@ class LoopState:
         return {key: ONE - mean if key in bad else mean for key, mean in means.items()}
 
     def awaited(self, version: str) -> list[str]:
-        """Judges without whose ballot a version's score is not known."""
+        """The judges of the panel whose ballots a version's scorecard waits for."""
         have = self.ballots.get((version, "panel"), {})
         return [judge for judge in self.panel if judge not in have and judge != CHECK]
 
     def brief_card(self, version: str) -> Scorecard:
-        """What a worker that changes the version may know of it: never what a held-out judge said."""
+        """The scorecard that a worker may see: never with a vote of a held-out judge. A worker
+        that knew it could edit to please the judge that has to certify the result.
+        """
         return self.card(version)
 
     def verdict(self, version: str) -> Verdict:
         return judge_gate(self.card(version), self.rubric)
 
     def probability(self, version: str) -> float | None:
-        """That a version meets the contract (0-1), where the policy knows it."""
+        """The probability (0-1) that a version meets the contract; None in a policy without
+        beliefs.
+        """
         return None
 
     def standing(self, version: str) -> Standing | None:
-        """What is believed of a version now, where the policy has beliefs and a judge looked at it."""
+        """The belief about a version now; None in a policy without beliefs, and for a version that
+        no judge looked at.
+        """
         return None
 
     def has_judge_marks(self, version: str) -> bool:
-        """Whether any judge that is not code answered anything."""
+        """Whether a judge of the panel, not only code, marked anything on a version."""
         panel = self.ballots.get((version, "panel"), {})
         return any(ballot.marks for judge, ballot in panel.items() if judge != CHECK)
 
     def is_marked(self, version: str) -> bool:
-        """Whether there is any mark of those that decide."""
+        """Whether a version has a mark to decide by: of a judge, or of code where no judge is
+        needed.
+        """
         return self.has_judge_marks(version) if self.needs_witness else self.card(version).has_marks
 
     def certifications(self, version: str) -> dict[str, Verdict]:
-        """The verdict of each held-out judge alone, with the checks, on a version."""
+        """The verdict on a version by each held-out judge alone, together with the checks."""
         checks = self.ballots.get((version, "panel"), {}).get(CHECK)
         found = {}
         for judge, ballot in self.ballots.get((version, "holdout"), {}).items():
@@ -396,7 +436,7 @@ class LoopState:
         return found
 
     def is_certified(self, version: str) -> bool:
-        """Every held-out judge scored it, and each alone says pass."""
+        """Whether every held-out judge looked at a version, and each alone says pass."""
         verdicts = self.certifications(version)
         return (
             bool(self.holdouts)
@@ -406,10 +446,12 @@ class LoopState:
 
     @property
     def consulted(self) -> list[str]:
+        """The versions that held-out judges were shown."""
         return [version for version, role in self.ballots if role == "holdout"]
 
     @property
     def needs_witness(self) -> bool:
+        """Whether PASSED needs a judge that did not steer: where judges decide, and not code alone."""
         return self.rubric.asks_judges
 
     @property
@@ -435,30 +477,31 @@ class LoopState:
         return count
 
     def decided(self, version: str) -> Round | None:
-        """The round in which these bytes were decided before."""
+        """The round that decided about these same bytes; None where no round has."""
         return next((r for r in self.rounds if r.version == version and not r.is_open), None)
 
 
 def _again(ballot: Ballot, draw: int) -> Ballot:
-    """A later look of a judge at one version: the same voter, under a name of its own."""
+    """The ballot of a judge's second or later look at a version. It gets a name of its own, so that
+    it stays next to the first; `draw_of` names the voter, who still counts once.
+    """
     return replace(ballot, judge=f"{ballot.judge} (look {draw + 1})", draw_of=ballot.voter)
 
 
 def is_metric_dead(state: LoopState) -> bool:
     """Whether the last three changed versions each scored exactly like the one before, or could not
-    be judged at all.
+    be judged at all. More edits would then be paid for without telling a good one from a bad one.
     """
     judged = [
-        entry
+        (entry.base, entry.version)
         for entry in state.rounds
         if entry.version
         and entry.outcome is ProposalOutcome.CHANGED
         and not state.unasked(entry.version, "panel")
     ]
     return len(judged) >= _DEAD_AFTER and all(
-        state.card(entry.version or "").values == state.card(entry.base).values
-        or not state.is_marked(entry.version or "")
-        for entry in judged[-_DEAD_AFTER:]
+        state.card(version).values == state.card(base).values or not state.is_marked(version)
+        for base, version in judged[-_DEAD_AFTER:]
     )
 
 
@@ -466,7 +509,7 @@ S = TypeVar("S", bound=LoopState)
 
 
 def state_of_rubric(of: type[S], started: Event, scorer: Scorer | None = None) -> S:
-    """The state of a run in which a panel scores versions, before anything happened."""
+    """The state of a run over a rubric before its first event. `of`: the class of the state."""
     assert isinstance(started, LoopStarted)
     checks = (CHECK,) if started.rubric.has_checks else ()
     return of(
@@ -480,13 +523,18 @@ def state_of_rubric(of: type[S], started: Event, scorer: Scorer | None = None) -
 
 
 def fold(state: S, log: Iterable[Event]) -> S:
+    """Apply every event of a log to a state, and return that state."""
     for event in log:
         state.apply(event)
     return state
 
 
 class Policy(Protocol):
-    """How a loop decides. Part of the run's identity, not of the contract. All of it is pure."""
+    """How a loop decides. Its methods are pure.
+
+    The policy is part of a run's identity, so that a run is not resumed under another policy. It is
+    not part of the contract: it says which versions are judged, and not how.
+    """
 
     @property
     def name(self) -> str: ...
@@ -500,21 +548,19 @@ class RubricPolicy(Policy, Protocol):
     """A policy for versions that a panel scores by a rubric."""
 
     def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
-        """The state before anything happened: a LoopState, or a kind of it that keeps what this
-        policy decides by.
+        """The state before the first event: a LoopState, or a subclass with what this policy
+        decides by.
         """
         ...
 
 
 def decide(state: LoopState, policy: Policy) -> Action:
-    """The next action. Pure: the same events give the same action, so a killed run resumes as if it
-    had not been.
-    """
+    """The next action; of a finished run its `Stop`."""
     return state.finished or policy.decide(state)
 
 
 def look_at_baseline(state: LoopState) -> Ask | Stop | None:
-    """The whole panel scores the original before anything else."""
+    """Have the whole panel score the original first: every later version is compared with it."""
     unasked = state.unasked(state.original, "panel")
     if unasked and state.limit is None:
         return Ask(judges=unasked, version=state.original, role="panel")
@@ -524,37 +570,32 @@ def look_at_baseline(state: LoopState) -> Ask | Stop | None:
 
 
 def baseline_not_judged(state: LoopState, came_first: str | None) -> Stop:
-    """The end of a run whose original has no usable mark; `came_first`: the limit that kept a judge
-    from being asked.
+    """End a run whose original has no usable mark. `came_first`: the limit that was reached before
+    a judge could be asked.
     """
-    found = [
-        f"{b.judge}: {b.reason}"
-        for b in state.ballots.get((state.original, "panel"), {}).values()
-        if b.reason
-    ]
-    why = "the baseline has no usable mark" + (f" ({'; '.join(found)})" if found else "")
-    return Stop(
-        result=Result.COULD_NOT_JUDGE,
-        reason=f"the limit came first: {came_first}" if came_first else why,
-    )
+    if came_first:
+        return Stop(result=Result.COULD_NOT_JUDGE, reason=f"the limit came first: {came_first}")
+    panel = state.ballots.get((state.original, "panel"), {})
+    reasons = [f"{one.judge}: {one.reason}" for one in panel.values() if one.reason]
+    why = "the baseline has no usable mark" + (f" ({'; '.join(reasons)})" if reasons else "")
+    return Stop(result=Result.COULD_NOT_JUDGE, reason=why)
 
 
 def open_version(state: LoopState) -> str | RollBack | None:
-    """The version of the round that is under way, if there is one. Or what ends that round without
-    a look at it: nothing usable was proposed, or these bytes were decided before.
+    """The version that the open round proposed, None without an open round. A RollBack ends the
+    round without a look of a judge: the worker made nothing usable, or the same bytes were decided
+    before, and the same bytes never cost a second call.
     """
     if not state.rounds or not state.rounds[-1].is_open:
         return None
     entry = state.rounds[-1]
     if entry.outcome is not ProposalOutcome.CHANGED or entry.version is None:
-        return RollBack(
-            reason=f"{entry.outcome}: {entry.detail}" if entry.detail else str(entry.outcome)
-        )
+        detail = f": {entry.detail}" if entry.detail else ""
+        return RollBack(reason=f"{entry.outcome}{detail}")
     before = state.decided(entry.version)
     if before is not None:
-        return RollBack(
-            reason=f"the same bytes were {'accepted' if before.accepted else 'rejected'} in round {before.number}"
-        )
+        decision = "accepted" if before.accepted else "rejected"
+        return RollBack(reason=f"the same bytes were {decision} in round {before.number}")
     if entry.version in state.accepted_versions:
         return RollBack(reason="these are the bytes of the original")
     return entry.version

@@ -1,8 +1,10 @@
-"""The loop over a suite of tasks: `train` is shown to the worker, `val` accepts, `test` certifies.
+"""The loop over a suite of tasks: the worker is shown failures of `train`, `val` decides which
+version is kept, and `test` certifies the result.
 
-It is the ordinary loop (`core.loop.decide`) with splits in place of criteria and tasks in place of
-items: a split's score is its pass rate, a task that could not be run or judged is an item without
-an answer, and the test split is the witness that is asked at the end and never before.
+It is the ordinary loop (`decide` of `state.py`) with splits in place of criteria and tasks in place
+of items. The score of a split is its pass rate. A task that could not be run or judged is an item
+without an answer, and no failure. The test split takes the part of a held-out judge: it is run once
+a version passes `val`, for one version only, so that no decision of the loop can depend on it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from honestone.core.suite.comparison import bootstrap_pairs
 
 TRAIN, VAL, TEST = (str(split) for split in (Split.TRAIN, Split.VAL, Split.TEST))
 
-# What looks at every version, in this order: a version that val refuses is not run on train.
+# The splits that every version is run on, in this order: one that val refuses is not run on train.
 STEERING: Final = (VAL, TRAIN)
 
 _WORDS = Words(
@@ -47,9 +49,7 @@ _WORDS = Words(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splits:
-    """The tasks of a suite that are run, by what they are for. Raises UsageError when one of the
-    splits is empty.
-    """
+    """The tasks of a suite that are run, by split. Raises UsageError when a split is empty."""
 
     train: tuple[Case, ...]
     val: tuple[Case, ...]
@@ -68,7 +68,9 @@ class Splits:
 
     @classmethod
     def among(cls, cases: Sequence[Case]) -> Splits:
-        """Every task that is not skipped, by the split that it names or else by the hash of its id."""
+        """Sort the tasks that are not skipped. A task without a `split` gets one by the hash of its
+        id, so that it stays in it when tasks are added.
+        """
         found: dict[str, tuple[Case, ...]] = {
             str(split): tuple(
                 case for case in cases if case.skip is None and case.in_split is split
@@ -86,8 +88,8 @@ class Splits:
 
 
 def steering_rubric(splits: Splits, *, title: str, least: Fraction) -> Rubric:
-    """What a version's scorecard is drawn by: val is the score and the gate, train is shown and
-    weighs nothing.
+    """The rubric of a version's scorecard. Its score and gate are those of val; train has weight 0
+    and is in it for what the worker is shown.
     """
     val = _criterion(VAL, "Tasks that decide whether a change is kept", splits.val, weight=1)
     train = _criterion(TRAIN, "Tasks whose failures the worker is shown", splits.train, weight=0)
@@ -95,6 +97,7 @@ def steering_rubric(splits: Splits, *, title: str, least: Fraction) -> Rubric:
 
 
 def certifying_rubric(splits: Splits, *, title: str, least: Fraction) -> Rubric:
+    """The rubric of the test split, which only the certification is judged by."""
     test = _criterion(TEST, "Tasks that are shown to no one, run at the end", splits.test, weight=1)
     return Rubric(criteria=(test,), title=title, threshold=least, floor=ZERO)
 
@@ -109,12 +112,14 @@ def _case_name(case: Case) -> str:
     about = one_line(case.description or case.input)
     if not about:
         return case.id
-    return f"{case.id}: {about[:117] + '...' if len(about) > 120 else about}"
+    if len(about) > 120:
+        about = f"{about[:117]}..."
+    return f"{case.id}: {about}"
 
 
 def ballot_of(split: str, results: Sequence[TaskResult]) -> Ballot:
-    """A split's run as the loop takes it. A task without a result is an abstention with its reason,
-    never a failure.
+    """The results of one split as a ballot whose judge is the split. A task without a result is an
+    abstention with its reason, never a failure.
     """
     done = {
         (split, result.task_id): Mark(
@@ -134,8 +139,8 @@ def ballot_of(split: str, results: Sequence[TaskResult]) -> Ballot:
 
 
 class TaskScorer(Scorer):
-    """Adds up pass rates. Tasks are run, not voted on: a lonely voter does not exist, and no judge
-    has a score of its own.
+    """A scorer of pass rates. Tasks are run, not voted on. So a split has no score by judge, and
+    there is neither a missing vote nor a note about too few voters.
     """
 
     def __init__(self, rubric: Rubric) -> None:
@@ -157,8 +162,8 @@ class TaskScorer(Scorer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """What changed on one split from one version to another, task by task. `undone`: no result now,
-    one before.
+    """What changed on one split from one version to another: ids of tasks that pass now and failed
+    before (`won`), the reverse (`lost`), and those that had a result and have none now (`undone`).
     """
 
     won: tuple[str, ...]
@@ -175,37 +180,36 @@ class Move:
 
 
 def move(before: Line, after: Line) -> Move:
-    """Only tasks with a result on both sides are counted: an agent that came back to life is not an
-    improvement.
+    """Compare one split of two versions. A task without a result before counts neither way: an
+    agent that works again is not an improvement of the artifact.
     """
-    then = {line.item.id: line.met for line in before.items}
-    pairs = [(line.item.id, then[line.item.id], line.met) for line in after.items]
-    return Move(
-        won=tuple(
-            id for id, was, now in pairs if was is not None and now is not None and now > was
-        ),
-        lost=tuple(
-            id for id, was, now in pairs if was is not None and now is not None and now < was
-        ),
-        undone=tuple(id for id, was, now in pairs if was is not None and now is None),
-    )
+    earlier = {line.item.id: line.met for line in before.items}
+    won, lost, undone = list[str](), list[str](), list[str]()
+    for line in after.items:
+        was, now = earlier[line.item.id], line.met
+        if was is None:
+            continue
+        if now is None:
+            undone.append(line.item.id)
+        elif now > was:
+            won.append(line.item.id)
+        elif now < was:
+            lost.append(line.item.id)
+    return Move(won=tuple(won), lost=tuple(lost), undone=tuple(undone))
 
 
 def count(line: Line) -> str:
-    """`2 of 3`, and how many of them have no result."""
+    """How many tasks of a split pass, as `2 of 3`, with the number of those without a result."""
     passed = sum(1 for item in line.items if item.met)
-    open_ones = sum(1 for item in line.items if item.met is None)
-    return f"{passed} of {len(line.items)}" + (
-        f" ({open_ones} without a result)" if open_ones else ""
-    )
+    without = sum(1 for item in line.items if item.met is None)
+    note = f" ({without} without a result)" if without else ""
+    return f"{passed} of {len(line.items)}{note}"
 
 
 @dataclass(frozen=True, slots=True)
 class KeepWhatHelps(SteeredByScore):
-    """Keep a version when val did not fall, no task of val was lost to a failure of agent or judge,
-    and train or val rose.
-
-    Always compared with the best version so far, which is the one kept last.
+    """Keep a version when val did not fall, every task of val has a result that had one before, and
+    train or val rose. It is compared with the version that was kept last, which is the best one.
     """
 
     name: str = "keep-best"
@@ -260,11 +264,11 @@ def _is_train(line: Line) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class SuiteLoopState(LoopState):
-    """The loop's state where the splits of a suite score versions. `strict`: test must have risen
-    by more than chance.
+    """The state of a loop in which the splits of a suite score versions.
 
-    The best version is the one kept last: every one that is kept was better than the best before
-    it.
+    `certifier`: the scorer of the test split. `strict`: to be certified, a version has to do better
+    on test than the original by more than chance. The best version is the one kept last: every
+    version that is kept was better than the best before it.
     """
 
     certifier: Scorer
@@ -275,7 +279,8 @@ class SuiteLoopState(LoopState):
     consultations: int = 1
     words: Words = _WORDS
 
-    # `super()` does not reach the base of a slotted dataclass, so it is named.
+    # `slots=True` makes a new class, which `super()` without arguments does not know. So methods
+    # name the base class.
 
     def _find_best(self) -> None:
         self.best = self.accepted_versions[-1]
@@ -290,7 +295,7 @@ class SuiteLoopState(LoopState):
         return bool(seen) and all(ballot.marks for ballot in seen.values())
 
     def unasked(self, version: str, role: Role) -> tuple[str, ...]:
-        """A change that val refuses need not be run on train."""
+        """As in any loop, but that a change which val refuses is not run on train."""
         waiting = LoopState.unasked(self, version, role)
         if (
             waiting == (TRAIN,)
@@ -301,13 +306,13 @@ class SuiteLoopState(LoopState):
         return waiting
 
     def every_vote_on(self, version: str) -> list[Ballot]:
-        """Runs of val and train: the scorecard has no place for test."""
+        """The results on val and train. The steering rubric has no criterion for test."""
         return self.votes_on(version)
 
     @property
     def compared_by(self) -> Rubric:
-        """Every task counts the same, whichever split it is in: all of them show whether the
-        artifact got better.
+        """A rubric in which every task of every split has the same weight: each of them shows as
+        much of whether the artifact got better.
         """
         splits = (*self.rubric.criteria, *self.certifier.rubric.criteria)
         return replace(
@@ -316,7 +321,7 @@ class SuiteLoopState(LoopState):
         )
 
     def aimed_at(self, entry: Round) -> frozenset[Key]:
-        """Every task that the base fails: what the worker is shown stands for the others."""
+        """Every task that the base fails: the worker is shown some of them, as examples of all."""
         lines = self.card(entry.base).lines
         return frozenset(
             (line.criterion.id, one.item.id) for line in lines for one in line.short_items
@@ -328,12 +333,13 @@ class SuiteLoopState(LoopState):
 
     @property
     def consulted(self) -> list[str]:
-        """Versions other than the original that were run on test: the original's run is what they
-        are compared with.
+        """The versions that were run on test, without the original: its run is no certification,
+        but what the others are compared with.
         """
         return [v for v, role in self.ballots if role == "holdout" and v != self.original]
 
     def certification_card(self, version: str) -> Scorecard | None:
+        """The scorecard of a version's run on test; None where it was not run."""
         ballot = self.ballots.get((version, "holdout"), {}).get(TEST)
         return None if ballot is None else self.certifier.card([ballot])
 
@@ -345,7 +351,7 @@ class SuiteLoopState(LoopState):
         return {TEST: self._above_chance(card) if self.strict and verdict.passed else verdict}
 
     def _above_chance(self, card: Scorecard) -> Verdict:
-        """Whether test rose for sure: what `eval --require-improvement` asks of two sides."""
+        """Whether test rose by more than chance: the rule of `eval --require-improvement`."""
         before = self.certification_card(self.original)
         interval = None if before is None else paired_interval(before.line(TEST), card.line(TEST))
         if interval is None:
@@ -354,13 +360,15 @@ class SuiteLoopState(LoopState):
 
 
 def paired_interval(before: Line, after: Line) -> tuple[Fraction, Fraction] | None:
-    """95% bootstrap of the differences task by task; None while one has no result on either side."""
+    """The 95% bootstrap interval of the mean difference task by task, -1 to 1; None while a task
+    has no result on one of the sides.
+    """
     then = {line.item.id: line.met for line in before.items}
     return bootstrap_pairs((then[line.item.id], line.met) for line in after.items)
 
 
 def state_of_suite(started: Event) -> SuiteLoopState:
-    """The state of a run over a suite before anything happened."""
+    """The state of a run over a suite before its first event."""
     assert isinstance(started, SuiteImprovementStarted)
     return SuiteLoopState(
         scorer=TaskScorer(started.rubric),
@@ -377,8 +385,8 @@ def state_of_suite(started: Event) -> SuiteLoopState:
 
 
 def failed_tasks(card: Scorecard, cases: Sequence[Case]) -> list[FailedTask]:
-    """The tasks of train that failed, each with its prompt and the judge's words. Others are never
-    among them.
+    """The failed tasks of train, each with its prompt and the judge's suggestions. Tasks of val and
+    test are never among them: a worker that saw them could edit towards them.
     """
     prompts = {case.id: case.input for case in cases}
     found = []
@@ -397,7 +405,7 @@ def failed_tasks(card: Scorecard, cases: Sequence[Case]) -> list[FailedTask]:
 def write_task_brief(
     tasks: Sequence[FailedTask], *, location: str, kind: str, number: int = 1, candidates: int = 1
 ) -> str:
-    """What a worker is asked to do. `kind` is what is improved, in words: an agent skill, a prompt."""
+    """Write the brief of a worker. `kind`: what is improved, in words, as "an agent skill"."""
     head = SENTENCES["tasks"].format(kind=kind, location=location)
     lines = [head, *task_lines(tasks), "", SENTENCES["tasks_aim"]]
     if candidates > 1:
