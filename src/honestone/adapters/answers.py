@@ -9,9 +9,9 @@ import json
 import re
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from honestone.adapters.endpoint import (
     Endpoint,
@@ -19,9 +19,9 @@ from honestone.adapters.endpoint import (
     HttpRefused,
     host_of,
 )
-from honestone.core.json_value import parsed_json
+from honestone.core.json_value import Json, parsed_json
 from honestone.ports import CallFailed
-from honestone.system.loose_json import Table, one_line, tables
+from honestone.system.loose_json import one_line, record, tables
 
 # How much of a server's error text is shown.
 MAX_WORDS: Final = 300
@@ -63,10 +63,29 @@ OTHER_ACCOUNT: Final = "add credit to that account, or name another judge (--jud
 LONG_KEY: Final = 12
 
 
+@dataclass(frozen=True, slots=True)
+class StreamedAnswer:
+    """The events of a streamed answer: JSON objects in the order in which they came."""
+
+    events: Sequence[Json]
+
+
+class _ServerError(TypedDict, total=False):
+    """What servers write of a call that failed."""
+
+    code: Json
+
+
+class _Failed(TypedDict, total=False):
+    """An answer, or an event, that may hold an error."""
+
+    error: Json
+
+
 def read_answer(
     answer: EndpointAnswer, endpoint: Endpoint, *, model: str, variable: str, key: str
-) -> dict[str, Any] | CallFailed:
-    """An answer's JSON object, or why it is none. Pure."""
+) -> Json | StreamedAnswer | CallFailed:
+    """An answer's JSON object, its events where it is a stream, or why it is neither. Pure."""
     if answer.status != 200:
         return failure_of(answer, endpoint, model=model, variable=variable, key=key)
     where = host_of(endpoint.base_url)
@@ -81,21 +100,21 @@ def read_answer(
         found = events_of(answer)
     except DamagedEvent:
         return CallFailed(f"{where} sent a damaged event in its stream", retryable=True)
-    value = {EVENTS: found} if found else decode(answer.body)
-    if not isinstance(value, dict):
+    value = None if found else decode(answer.body)
+    if not found and not isinstance(value, dict):
         words = clean(answer.body[:2000].decode(errors="replace"), key, limit=80)
         return CallFailed(
             f"{where} answered with something that is not a whole JSON object: {words}",
             retryable=True,
         )
     # Some gateways send the error of the provider behind them with status 200.
-    failed = next(
-        (one for one in (value, *found) if isinstance(one.get("error"), dict) and one["error"]),
-        None,
+    errors = ((one, record(one, _Failed).get("error")) for one in found or [value])
+    failed, error = next(
+        ((one, error) for one, error in errors if isinstance(error, dict) and error), (None, None)
     )
-    if failed is not None:
-        code = failed["error"].get("code")
-        status = int(code) if str(code).isdigit() and 400 <= int(code) < 600 else 500
+    if error is not None:
+        code = str(record(error, _ServerError).get("code"))
+        status = int(code) if code.isdigit() and 400 <= int(code) < 600 else 500
         body = encode(failed) if found else answer.body
         return failure_of(
             EndpointAnswer(status, answer.headers, body),
@@ -104,12 +123,7 @@ def read_answer(
             variable=variable,
             key=key,
         )
-    return value
-
-
-# The key under which a streamed answer has its events: JSON objects in the order in which they
-# came.
-EVENTS: Final = "honestone.events"
+    return StreamedAnswer(found) if found else value
 
 
 # A line ends with any of these, an event with an empty line. Taken as a whole: the two characters
@@ -121,15 +135,15 @@ class DamagedEvent(Exception):
     """An event in a stream that is not whole JSON: what it held is missing from the reply."""
 
 
-def events_of(answer: EndpointAnswer) -> list[dict[str, Any]]:
-    """The events of a streamed answer (`data:` lines); empty where it is not one. The line `[DONE]`
+def events_of(answer: EndpointAnswer) -> list[Json]:
+    """The events of a streamed answer (`data:` lines), JSON objects; empty where it is not one. The line `[DONE]`
     is the event {}. An event that the end of the answer cuts is left out. Raises DamagedEvent.
     """
     body = answer.body.removeprefix(b"\xef\xbb\xbf")
     if not re.match(rb"\s*(?:(?:event|data|id|retry):|:)", body[:200]):
         return []
     *ended, rest = _EVENT_END.split(body)
-    found: list[dict[str, Any]] = []
+    found: list[Json] = []
     for event in ended:
         found += _data_of(event)
     with contextlib.suppress(DamagedEvent):
@@ -137,7 +151,7 @@ def events_of(answer: EndpointAnswer) -> list[dict[str, Any]]:
     return found
 
 
-def _data_of(event: bytes) -> list[dict[str, Any]]:
+def _data_of(event: bytes) -> list[Json]:
     """The object that the `data:` lines of an event are, or one for each line where a server leaves
     the empty line between two events out. What is not meant as an object is left out.
     """
@@ -150,7 +164,7 @@ def _data_of(event: bytes) -> list[dict[str, Any]]:
     return [value for _, value in values if isinstance(value, dict)]
 
 
-def _event_value(data: bytes) -> Any:
+def _event_value(data: bytes) -> Json:
     return {} if data == b"[DONE]" else decode(data)
 
 
@@ -345,14 +359,15 @@ def is_html(answer: EndpointAnswer) -> bool:
     )
 
 
-def decode(body: bytes) -> Any:
+def decode(body: bytes) -> Json:
     """The JSON value of a body; None when it is not JSON (a bare null does not count either), or
     names a key twice.
     """
     return parsed_json(body)
 
 
-def encode(payload: Table) -> bytes:
+def encode(payload: object) -> bytes:
+    """The JSON of a request's body."""
     import msgspec
 
     return msgspec.json.encode(payload)
@@ -430,5 +445,5 @@ def _number(text: str | None) -> float | None:
     return value if value is not None and 0 <= value < 1e9 else None
 
 
-def _google_wait(text: Any) -> float | None:
+def _google_wait(text: object) -> float | None:
     return _number(text.removesuffix("s")) if isinstance(text, str) else None

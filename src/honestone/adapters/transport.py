@@ -18,11 +18,17 @@ import urllib.parse
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from honestone import __version__
-from honestone.adapters.answers import LONG_KEY, encode, read_answer, without_key
+from honestone.adapters.answers import (
+    LONG_KEY,
+    StreamedAnswer,
+    encode,
+    read_answer,
+    without_key,
+)
 from honestone.adapters.endpoint import (
     Endpoint,
     EndpointAnswer,
@@ -33,8 +39,8 @@ from honestone.adapters.endpoint import (
 )
 from honestone.adapters.turns import Turns
 from honestone.core.errors import UsageError
+from honestone.core.json_value import Json
 from honestone.ports import CallFailed
-from honestone.system.loose_json import Table
 
 if TYPE_CHECKING:
     import aiohttp
@@ -71,9 +77,9 @@ class Transport:
         self.holders: WeakSet[object] = WeakSet()
 
     async def post(
-        self, endpoint: Endpoint, path: str, payload: Table, *, model: str
-    ) -> dict[str, Any]:
-        """The JSON object that the server answered with. Raises CallFailed; HttpRefused for a 400
+        self, endpoint: Endpoint, path: str, payload: object, *, model: str
+    ) -> Json | StreamedAnswer:
+        """The JSON object that the server answered with, or its events. Raises CallFailed; HttpRefused for a 400
         or 422.
         """
         variable, key = endpoint.key.read()

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from honestone.adapters.answers import EVENTS, DamagedEvent, events_of, read_answer
+from honestone.adapters.answers import DamagedEvent, StreamedAnswer, events_of, read_answer
 from honestone.adapters.endpoint import EndpointAnswer
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.catalog import make_model
@@ -48,7 +48,11 @@ def text_of(body: bytes) -> str | None:
         assert value.retryable
         return None
     try:
-        return CHAT.read(CHAT.assembled(value[EVENTS])).text if EVENTS in value else None
+        return (
+            CHAT.read(CHAT.assembled(value.events)).text
+            if isinstance(value, StreamedAnswer)
+            else None
+        )
     except CallFailed as failed:
         return None if failed.retryable else failed.reason
 

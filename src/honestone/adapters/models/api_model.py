@@ -11,19 +11,20 @@ import json
 import re
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Protocol, TypedDict, TypeVar
+from typing import Any, ClassVar, Final, Literal, Protocol, TypedDict, TypeVar
 
-from honestone.adapters.answers import EVENTS
+from honestone.adapters.answers import StreamedAnswer
 from honestone.adapters.endpoint import Endpoint, HttpRefused, host_of
 from honestone.adapters.models.options import Options, merged
 from honestone.adapters.transport import hold, let_go
 from honestone.core.errors import SettingsError
+from honestone.core.json_value import Json
 from honestone.core.judging.needs import MachineNeeds
 from honestone.core.suite.trace import ToolCall
 from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
-from honestone.system.loose_json import Table, count, down, string, table, total
+from honestone.system.loose_json import count, down, string, table, total
 
 SCHEMA: Final = "a JSON schema for the reply"
 SEED: Final = "a seed"
@@ -66,8 +67,8 @@ Q = TypeVar("Q")
 class Sender(Protocol):
     """Another way for a request to its server than a call of its own."""
 
-    async def send(self, body: Table, draw: int) -> dict[str, Any]:
-        """The JSON object that a call would have been answered with. Requests of another draw are
+    async def send(self, body: object, draw: int) -> Json | StreamedAnswer:
+        """What a call would have been answered with. Requests of another draw are
         never one and the same.
 
         Raises CallFailed, and HttpRefused for a request that the server would not do as asked.
@@ -122,7 +123,7 @@ class ApiModel(ABC):
         if self.sender is None and self._place in _streams:
             body["stream"] = True
         try:
-            value = await self._sent(body, prompt.draw)
+            answer = await self._sent(body, prompt.draw)
         except HttpRefused as refusal:
             # By what this call was: others that were under way with the first one were refused like
             # it.
@@ -140,15 +141,16 @@ class ApiModel(ABC):
                 raise
             _declined.add((*self._place, feature))
         else:
-            if EVENTS in value:
-                value = self.assembled(value[EVENTS])
+            value: object = answer
+            if isinstance(answer, StreamedAnswer):
+                value = self.assembled(answer.events)
             return self.completion(value, prompt, use)
         # Not asked again here: the engine counts every call, this one too.
         raise CallFailed(
             f"{self.model} does not take {feature}; asking without", retryable=True, retry_after=0.0
         )
 
-    async def _sent(self, body: dict[str, Any], draw: int) -> dict[str, Any]:
+    async def _sent(self, body: object, draw: int) -> Json | StreamedAnswer:
         if self.sender is not None:
             return await self.sender.send(body, draw)
         return await hold(self).post(self.endpoint, self.path(), body, model=self.model)
@@ -176,15 +178,15 @@ class ApiModel(ABC):
     def path(self) -> str: ...
 
     @abstractmethod
-    def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
-        """The request; what is None in it is left out. `use` are the declinable features that are
+    def body(self, prompt: Prompt, use: frozenset[str]) -> Mapping[str, object]:
+        """The request, of the API's own shape; what is None in it is left out. `use` are the declinable features that are
         wanted and have not been declined."""
 
     @abstractmethod
-    def read(self, value: Table) -> Completion:
-        """The answer. Raises CallFailed (retryable) when it holds no reply at all."""
+    def read(self, value: object) -> Completion:
+        """The answer of a server. Raises CallFailed (retryable) when it holds no reply at all."""
 
-    def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+    def assembled(self, events: Sequence[Json]) -> object:
         """The events of a stream as the answer that would have come without one. Raises CallFailed
         where it is not whole.
         """
@@ -193,7 +195,7 @@ class ApiModel(ABC):
     # -------------------------------------------------------------------------------------- for
     # subclasses
 
-    def completion(self, value: Table, prompt: Prompt, use: frozenset[str]) -> Completion:
+    def completion(self, value: object, prompt: Prompt, use: frozenset[str]) -> Completion:
         """The answer, with a note when a schema was wanted and the server does not take one."""
         read = self.read(value)
         detail = dict(read.detail)
@@ -203,9 +205,9 @@ class ApiModel(ABC):
         text = read.text.encode(errors="replace").decode()
         return replace(read, text=text, model=read.model or self.model, detail=detail)
 
-    def usage(self, value: Table) -> Usage:
+    def usage(self, value: object) -> Usage:
         name, input, output, cached = self.tokens_at
-        used = table(value.get(name))
+        used = table(down(value, name))
         return usage(
             total(*map(used.get, input)), total(*map(used.get, output)), count(down(used, *cached))
         )
@@ -244,7 +246,19 @@ def ended_early(model: str) -> CallFailed:
     return CallFailed(f"{model}: its stream ended before the answer was whole", retryable=True)
 
 
-def calls_of(written: Iterable[Table], arguments: str = "arguments") -> tuple[ToolCall, ...]:
+class WrittenCall(TypedDict, total=False):
+    """A call of a tool as APIs write it: its arguments under a name of each API's own."""
+
+    name: Json
+    arguments: Json
+    input: Json
+    args: Json
+
+
+def calls_of(
+    written: Iterable[WrittenCall],
+    arguments: Literal["arguments", "input", "args"] = "arguments",
+) -> tuple[ToolCall, ...]:
     """Calls of tools. Arguments that are not an object, or the JSON of one, are none."""
     return tuple(
         ToolCall(name=string(one.get("name")), arguments=dict(table(from_json(one.get(arguments)))))
@@ -260,7 +274,7 @@ def from_json(value: Any) -> Any:
         return value
 
 
-def without_nones(body: dict[str, Any]) -> dict[str, Any]:
+def without_nones(body: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not None}
 
 

@@ -4,20 +4,69 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from honestone.adapters.endpoint import Endpoint
 from honestone.adapters.models.api_model import no_reply, usage
 from honestone.adapters.models.catalog import EndpointSettings, find_provider, make_endpoint
 from honestone.adapters.transport import hold, let_go
 from honestone.core.errors import SettingsError
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json
 from honestone.core.judging.needs import MachineNeeds
 from honestone.ports import CallFailed, Usage
-from honestone.system.loose_json import Table, count, table, tables
+from honestone.system.loose_json import Table, count, record, records
 
 # Far above the length of any vector that a model makes.
 MOST_NUMBERS = 100_000
+
+
+class _Request(TypedDict, total=False):
+    """What OpenAI's API is asked."""
+
+    model: str
+    input: list[str]
+    dimensions: int
+
+
+class _GoogleRequest(TypedDict, total=False):
+    """What Google's API is asked."""
+
+    model: str
+    content: _Content
+    outputDimensionality: int
+
+
+class _Content(TypedDict):
+    """A text as Google takes one."""
+
+    parts: list[_TextPart]
+
+
+class _TextPart(TypedDict):
+    """A part of it."""
+
+    text: str
+
+
+class _Answer(TypedDict, total=False):
+    """What either API answers: Google's has one `embedding`."""
+
+    data: Json
+    usage: Json
+    embedding: Json
+
+
+class _Embedding(TypedDict, total=False):
+    """A vector: OpenAI's in `embedding`, Google's in `values`."""
+
+    embedding: Json
+    values: Json
+
+
+class _Tokens(TypedDict, total=False):
+    """What a request used."""
+
+    prompt_tokens: Json
 
 
 class _Call:
@@ -51,31 +100,34 @@ class HttpEmbedder:
     async def embed(self, text: str) -> tuple[list[float], Usage]:
         is_google = self.endpoint.provider == "google"
         path, body = self._google(text) if is_google else self._openai(text)
-        call = (
-            _Call()
-        )  # each holds the connections for itself: one that ends closes them for no other
+        # Each holds the connections for itself: one that ends closes them for no other.
+        call = _Call()
         try:
-            value = await hold(call).post(self.endpoint, path, body, model=self.model)
+            sent = await hold(call).post(self.endpoint, path, body, model=self.model)
         finally:
             await let_go(call)
+        value = record(sent, _Answer)
         if is_google:
-            return self._read_vector(table(value.get("embedding")).get("values")), Usage()
-        rows = tables(value.get("data"))
-        vector = self._read_vector(rows[0].get("embedding") if rows else None)
-        return vector, usage(count(table(value.get("usage")).get("prompt_tokens")), None, None)
+            vector = record(value.get("embedding"), _Embedding).get("values")
+            return self._read_vector(vector), Usage()
+        rows = records(value.get("data"), _Embedding)
+        tokens = record(value.get("usage"), _Tokens).get("prompt_tokens")
+        return self._read_vector(rows[0].get("embedding") if rows else None), usage(
+            count(tokens), None, None
+        )
 
-    def _openai(self, text: str) -> tuple[str, JsonObject]:
-        body: dict[str, Json] = {"model": self.model, "input": [text]}
-        return "/embeddings", body if self.dimensions is None else {
-            **body,
-            "dimensions": self.dimensions,
-        }
+    def _openai(self, text: str) -> tuple[str, _Request]:
+        body: _Request = {"model": self.model, "input": [text]}
+        if self.dimensions is not None:
+            body["dimensions"] = self.dimensions
+        return "/embeddings", body
 
-    def _google(self, text: str) -> tuple[str, JsonObject]:
+    def _google(self, text: str) -> tuple[str, _GoogleRequest]:
         model = f"models/{self.model.removeprefix('models/')}"
-        body: dict[str, Json] = {"model": model, "content": {"parts": [{"text": text}]}}
-        more = {} if self.dimensions is None else {"outputDimensionality": self.dimensions}
-        return f"/{model}:embedContent", {**body, **more}
+        body: _GoogleRequest = {"model": model, "content": {"parts": [{"text": text}]}}
+        if self.dimensions is not None:
+            body["outputDimensionality"] = self.dimensions
+        return f"/{model}:embedContent", body
 
     def _read_vector(self, numbers: object) -> list[float]:
         if not isinstance(numbers, list) or not numbers:

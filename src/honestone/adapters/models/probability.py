@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from honestone.system.loose_json import string, table, tables
 
@@ -27,14 +27,31 @@ class Token:
     alternatives: tuple[tuple[str, float], ...]
 
 
-def answers(tokens: Sequence[Token]) -> list[dict[str, Any]]:
+class SureAnswer(TypedDict):
+    """How sure a model was of one answer: where its word begins in the reply, P(true), P(false)."""
+
+    at: int
+    true: float
+    false: float
+
+
+class ReplyDetail(TypedDict, total=False):
+    """What is kept of a reply besides its text: why it ended, where that is not as usual, and how
+    sure the model was of its answers.
+    """
+
+    stop: str
+    probability: list[SureAnswer]
+
+
+def answers(tokens: Sequence[Token]) -> list[SureAnswer]:
     """For each answer in order: where its word begins in the reply, P(true) and P(false). The rest
     of 1 was neither.
 
     Only a bare word where JSON has a value counts, or the reply's first word; a true inside a quote
     does not count.
     """
-    found: list[dict[str, Any]] = []
+    found: list[SureAnswer] = []
     place = _Place()
     at = 0
     for token in tokens:

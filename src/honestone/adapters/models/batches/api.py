@@ -7,18 +7,19 @@ from __future__ import annotations
 import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, TypedDict
 
 import msgspec
 
-from honestone.adapters.answers import clean, decode, failure_of, read_answer
+from honestone.adapters.answers import StreamedAnswer, clean, decode, failure_of, read_answer
 from honestone.adapters.endpoint import Endpoint, EndpointAnswer, host_of
 from honestone.adapters.transport import hold
+from honestone.core.json_value import Json
 from honestone.ports import CallFailed
-from honestone.system.loose_json import count, string, table, tables
+from honestone.system.loose_json import count, record, records, string, table
 
 MAX_RESULT_BYTES: Final = 256_000_000
 _LISTED: Final = 100
@@ -48,7 +49,7 @@ class AskedRequest:
     """One request of a batch: its digest and the body that a call of its own would have had."""
 
     digest: str
-    body: Mapping[str, object]
+    body: object
 
     @property
     def name(self) -> str:
@@ -58,6 +59,74 @@ class AskedRequest:
 
 def name_of(digest: str) -> str:
     return f"honestone-{digest[:48]}"
+
+
+class _Page(TypedDict, total=False):
+    """One page of the batches of an account."""
+
+    data: Json
+    has_more: Json
+
+
+class _Metadata(TypedDict, total=False):
+    """What we give a batch so that it is found again."""
+
+    honestone: Json
+
+
+class _Errors(TypedDict, total=False):
+    """Why OpenAI refused a batch: a list of errors."""
+
+    data: Json
+
+
+class _Batch(TypedDict, total=False):
+    """A batch, or a file, as either API describes it. The first three are of both, the next five of
+    OpenAI, the rest of Anthropic.
+    """
+
+    id: Json
+    created_at: Json
+    request_counts: Json
+    metadata: Json
+    status: Json
+    errors: Json
+    output_file_id: Json
+    error_file_id: Json
+    processing_status: Json
+
+
+class _Response(TypedDict, total=False):
+    """How OpenAI's server answered one request of a batch."""
+
+    status_code: Json
+    body: Json
+
+
+class _Error(TypedDict, total=False):
+    """What a server writes of a request that failed; Anthropic's has the error in an `error`."""
+
+    code: Json
+    type: Json
+    message: Json
+    error: Json
+
+
+class _Result(TypedDict, total=False):
+    """What became of one request of Anthropic's."""
+
+    type: Json
+    message: Json
+    error: Json
+
+
+class _Line(TypedDict, total=False):
+    """A line of results: OpenAI's has a `response` or an `error`, Anthropic's a `result`."""
+
+    custom_id: Json
+    response: Json
+    error: Json
+    result: Json
 
 
 class BatchApi(ABC):
@@ -113,9 +182,8 @@ class BatchApi(ABC):
             )
         raise failed
 
-    async def _object(
-        self, method: str, path: str, body: Mapping[str, object] | None = None
-    ) -> Mapping[str, object]:
+    async def _object(self, method: str, path: str, body: object = None) -> Json:
+        """The JSON object that the server answers with."""
         sent = None if body is None else msgspec.json.encode(body)
         value = decode(await self._send(method, path, sent))
         if not isinstance(value, dict):
@@ -135,9 +203,9 @@ class BatchApi(ABC):
         twice = CallFailed(f"{self.host} answered this request more than once in one batch")
         return {name: answer if times[name] == 1 else twice for name, answer in found}
 
-    def _id(self, value: Mapping[str, object]) -> str:
+    def _id(self, given: Json) -> str:
         """An id goes into an address and into messages, so it is one word."""
-        id = string(value.get("id"))
+        id = string(given)
         if (
             not id
             or len(id) > 200
@@ -147,17 +215,20 @@ class BatchApi(ABC):
             raise CallFailed(f"{self.host} took the batch and gave it no id that can be used")
         return id
 
-    async def _listed(self, path: str) -> Iterator[Mapping[str, object]]:
+    async def _batch(self, path: str) -> _Batch:
+        return record(await self._object("GET", path), _Batch)
+
+    async def _listed(self, path: str) -> Iterator[_Batch]:
         """The newest batches of the account."""
-        found: list[Mapping[str, object]] = []
+        found: list[_Batch] = []
         after = ""
         for _ in range(_PAGES):
-            page = await self._object("GET", f"{path}?limit={_LISTED}{after}")
-            rows = tables(page.get("data"))
+            page = record(await self._object("GET", f"{path}?limit={_LISTED}{after}"), _Page)
+            rows = records(page.get("data"), _Batch)
             found += rows
             if not page.get("has_more") or not rows:
                 break
-            after = f"&{self.next_page}={self._id(rows[-1])}"
+            after = f"&{self.next_page}={self._id(rows[-1].get('id'))}"
         return iter(found)
 
     next_page = "after"
@@ -176,30 +247,31 @@ class OpenAIBatches(BatchApi):
         body, kind = _form(
             "requests.jsonl", b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
         )
-        value = decode(await self._send("POST", "/files", body, kind))
+        file = record(decode(await self._send("POST", "/files", body, kind)), _Batch)
         made = await self._object(
             "POST",
             "/batches",
             {
-                "input_file_id": self._id(table(value)),
+                "input_file_id": self._id(file.get("id")),
                 "endpoint": f"/v1{self.path}",
                 "completion_window": "24h",
                 "metadata": {"honestone": mark},
             },
         )
-        return self._id(made)
+        return self._id(record(made, _Batch).get("id"))
 
     async def find(self, mark: str, size: int, since: float, known: frozenset[str]) -> str | None:
         for row in await self._listed("/batches"):
-            if table(row.get("metadata")).get("honestone") == mark and row.get("id") not in known:
-                return self._id(row)
+            is_ours = record(row.get("metadata"), _Metadata).get("honestone") == mark
+            if is_ours and row.get("id") not in known:
+                return self._id(row.get("id"))
         return None
 
     async def is_over(self, id: str) -> bool:
-        value = await self._object("GET", f"/batches/{id}")
+        value = await self._batch(f"/batches/{id}")
         status = string(value.get("status"))
         if status == "failed":
-            errors = tables(table(value.get("errors")).get("data"))
+            errors = records(record(value.get("errors"), _Errors).get("data"), _Error)
             words = (
                 clean(string(errors[0].get("message")) if errors else "", "") or "no reason given"
             )
@@ -207,17 +279,17 @@ class OpenAIBatches(BatchApi):
         return status in ("completed", "expired", "cancelled")
 
     async def results(self, id: str) -> dict[str, EndpointAnswer | CallFailed]:
-        value = await self._object("GET", f"/batches/{id}")
+        value = await self._batch(f"/batches/{id}")
         found: list[tuple[str, EndpointAnswer | CallFailed]] = []
-        for name in ("output_file_id", "error_file_id"):
-            if value.get(name):
-                file = self._id({"id": value[name]})
+        for named in (value.get("output_file_id"), value.get("error_file_id")):
+            if named:
+                file = self._id(named)
                 for line in _lines(await self._send("GET", f"/files/{file}/content")):
                     found.append((string(line.get("custom_id")), self._answer(line)))
         return self._each_once(found)
 
-    def _answer(self, line: Mapping[str, object]) -> EndpointAnswer | CallFailed:
-        response, error = table(line.get("response")), table(line.get("error"))
+    def _answer(self, line: _Line) -> EndpointAnswer | CallFailed:
+        response, error = record(line.get("response"), _Response), record(line.get("error"), _Error)
         status = count(response.get("status_code"))
         if status is not None:
             return EndpointAnswer(status, {}, msgspec.json.encode(response.get("body")))
@@ -235,7 +307,8 @@ class AnthropicBatches(BatchApi):
 
     async def submit(self, requests: Sequence[AskedRequest], mark: str) -> str:
         body = {"requests": [{"custom_id": one.name, "params": one.body} for one in requests]}
-        return self._id(await self._object("POST", f"{self.path}/batches", body))
+        made = record(await self._object("POST", f"{self.path}/batches", body), _Batch)
+        return self._id(made.get("id"))
 
     async def find(self, mark: str, size: int, since: float, known: frozenset[str]) -> str | None:
         for row in await self._listed(f"{self.path}/batches"):
@@ -245,35 +318,35 @@ class AnthropicBatches(BatchApi):
                 and _seconds(row.get("created_at")) >= since - _CLOCKS
                 and row.get("id") not in known
             ):
-                return self._id(row)
+                return self._id(row.get("id"))
         return None
 
     async def is_over(self, id: str) -> bool:
-        value = await self._object("GET", f"{self.path}/batches/{id}")
+        value = await self._batch(f"{self.path}/batches/{id}")
         return value.get("processing_status") == "ended"
 
     async def results(self, id: str) -> dict[str, EndpointAnswer | CallFailed]:
         # Not by its `results_url`: an address that a server names is not given our key.
         body = await self._send("GET", f"{self.path}/batches/{id}/results")
         found = [
-            (string(line.get("custom_id")), self._answer(table(line.get("result"))))
+            (string(line.get("custom_id")), self._answer(record(line.get("result"), _Result)))
             for line in _lines(body)
         ]
         return self._each_once(found)
 
-    def _answer(self, result: Mapping[str, object]) -> EndpointAnswer | CallFailed:
+    def _answer(self, result: _Result) -> EndpointAnswer | CallFailed:
         kind = string(result.get("type"))
         if kind == "succeeded":
             return EndpointAnswer(200, {}, msgspec.json.encode(result.get("message")))
         if kind in ("expired", "canceled"):
             return _unanswered(self.host, kind)
-        error = table(result.get("error"))
-        error = table(error.get("error")) or error
+        error = record(result.get("error"), _Error)
+        error = record(error.get("error"), _Error) or error
         status = _STATUS.get(string(error.get("type")), 500)
         return EndpointAnswer(status, {}, msgspec.json.encode({"error": error}))
 
 
-def read_result(api: BatchApi, answer: EndpointAnswer) -> dict[str, object] | CallFailed:
+def read_result(api: BatchApi, answer: EndpointAnswer) -> Json | StreamedAnswer | CallFailed:
     """The JSON object of one request's answer, or what went wrong, as for a call of its own."""
     variable, key = api.endpoint.key.read()
     return read_answer(answer, api.endpoint, model=api.model, variable=variable, key=key)
@@ -286,12 +359,12 @@ def _unanswered(host: str, how: str) -> CallFailed:
     )
 
 
-def _lines(body: bytes) -> Iterator[Mapping[str, object]]:
+def _lines(body: bytes) -> Iterator[_Line]:
     """The objects of JSON lines; a line that is none is left out, and its request has no answer."""
     for line in body.splitlines():
         value = decode(line) if line.strip() else None
         if isinstance(value, dict):
-            yield value
+            yield record(value, _Line)
 
 
 def _form(name: str, data: bytes) -> tuple[bytes, str]:

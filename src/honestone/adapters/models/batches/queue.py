@@ -13,10 +13,11 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
+from honestone.adapters.answers import StreamedAnswer
 from honestone.adapters.endpoint import EndpointAnswer
 from honestone.adapters.models.batches.api import (
     AskedRequest,
@@ -28,6 +29,7 @@ from honestone.adapters.models.batches.api import (
 from honestone.adapters.models.batches.ledger import BatchLedger, OpenBatch
 from honestone.adapters.models.batches.options import MOST, BatchOptions
 from honestone.adapters.transport import in_parts, let_go
+from honestone.core.json_value import Json
 from honestone.ports import CallFailed
 
 # How long no further request has come when a batch is sent.
@@ -69,8 +71,8 @@ class BatchQueue:
         self._is_settling = False
         self._began = time.monotonic()
 
-    async def send(self, body: Mapping[str, Any], draw: int) -> dict[str, Any]:
-        """The JSON object that a call would have been answered with. Raises CallFailed."""
+    async def send(self, body: object, draw: int) -> Json | StreamedAnswer:
+        """What a call would have been answered with. Raises CallFailed."""
         self._api.endpoint.key.read()  # before anything waits for others
         encoded = msgspec.json.encode([self._api.place, draw, body], order="deterministic")
         digest = hashlib.sha256(encoded).hexdigest()
