@@ -4,19 +4,53 @@ the calls of tools.
 
 from __future__ import annotations
 
-from honestone.core.json_value import Json, JsonObject
+from typing import TypedDict
+
+from honestone.core.json_value import Json, member
 from honestone.interop.traces import task
-from honestone.system.loose_json import table
+from honestone.system.loose_json import record, table
 
 
-def is_sample(plain: JsonObject) -> bool:
-    return "epoch" in plain and "input" in plain
+class _Usage(TypedDict, total=False):
+    """The tokens of a sample."""
+
+    input_tokens: Json
+    output_tokens: Json
 
 
-def task_of(sample: JsonObject, place: str) -> task.TracedTask:
+class _Output(TypedDict, total=False):
+    """What the model answered."""
+
+    model: Json
+    completion: Json
+    choices: Json
+    usage: Json
+
+
+class _Sample(TypedDict, total=False):
+    """A sample of a log."""
+
+    id: Json
+    epoch: Json
+    input: Json
+    target: Json
+    messages: Json
+    output: Json
+    metadata: Json
+    error: Json
+    total_time: Json
+
+
+def is_sample(value: Json) -> bool:
+    row = table(value)
+    return "epoch" in row and "input" in row
+
+
+def task_of(value: Json, place: str) -> task.TracedTask:
     """The final output, not the messages on the way to it. A sample that failed has none."""
-    output = table(sample.get("output"))
-    used = table(output.get("usage"))
+    sample = record(value, _Sample)
+    output = record(sample.get("output"), _Output)
+    used = record(output.get("usage"), _Usage)
     calls = task.calls_in(sample.get("messages"))
     seconds = task.amount(sample.get("total_time"))
     facts = task.facts_of({**table(sample.get("metadata")), "model": output.get("model")})
@@ -34,10 +68,10 @@ def task_of(sample: JsonObject, place: str) -> task.TracedTask:
     )
 
 
-def _answer(output: JsonObject) -> str | None:
+def _answer(output: _Output) -> str | None:
     choices = output.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
+    message = member(first, "message")
     completion = output.get("completion")
     return completion if isinstance(completion, str) and completion else task.last_text(message)
 

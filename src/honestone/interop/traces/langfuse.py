@@ -5,40 +5,87 @@ trace.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, Literal, TypedDict
 
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json
 from honestone.core.suite.trace import ToolCall
 from honestone.interop.traces import task
-from honestone.system.loose_json import table, tables
+from honestone.system.loose_json import record, records, table
 
 _TOOL: Final = "TOOL"
 
 
-def is_observation(plain: JsonObject) -> bool:
-    return isinstance(plain.get("traceId"), str) and "type" in plain and "attributes" not in plain
+class _Observation(TypedDict, total=False):
+    """A step of a trace. Of its `usage`, the older form, and its `usageDetails` tokens are read."""
+
+    id: Json
+    traceId: Json
+    type: Json
+    name: Json
+    startTime: Json
+    input: Json
+    output: Json
+    model: Json
+    usage: Json
+    usageDetails: Json
 
 
-def is_trace(plain: JsonObject) -> bool:
+class _Usage(TypedDict, total=False):
+    """The tokens of a step."""
+
+    input: Json
+    output: Json
+
+
+class _Trace(TypedDict, total=False):
+    """A trace, with its observations where it was exported with them."""
+
+    id: Json
+    name: Json
+    observations: Json
+    timestamp: Json
+    sessionId: Json
+    userId: Json
+    environment: Json
+    release: Json
+    version: Json
+    tags: Json
+    metadata: Json
+    input: Json
+    output: Json
+    latency: Json
+    totalCost: Json
+
+
+def is_observation(value: Json) -> bool:
+    row = table(value)
+    return isinstance(row.get("traceId"), str) and "type" in row and "attributes" not in row
+
+
+def is_trace(value: Json) -> bool:
+    row = table(value)
     return (
-        isinstance(plain.get("id"), str)
-        and "traceId" not in plain
-        and bool({"observations", "timestamp", "sessionId"} & plain.keys())
+        isinstance(row.get("id"), str)
+        and "traceId" not in row
+        and bool({"observations", "timestamp", "sessionId"} & row.keys())
     )
 
 
-def tasks_of(rows: Sequence[tuple[str, JsonObject]]) -> Iterator[task.TracedTask]:
+def tasks_of(rows: Sequence[tuple[str, Json]]) -> Iterator[task.TracedTask]:
     """A task of each trace in the order in which they are met; each row comes with its place."""
-    traces: dict[str, tuple[str, JsonObject]] = {}
-    inner: dict[str, list[JsonObject]] = {}
+    traces: dict[str, tuple[str, _Trace]] = {}
+    inner: dict[str, list[_Observation]] = {}
     for place, row in rows:
-        name = str(row["traceId"] if is_observation(row) else row["id"])
         if is_observation(row):
+            seen = record(row, _Observation)
+            name = str(seen["traceId"])
             traces.setdefault(name, (place, {}))
-            inner.setdefault(name, []).append(row)
+            inner.setdefault(name, []).append(seen)
         else:
-            traces[name] = place, row
-            inner.setdefault(name, []).extend(tables(row.get("observations")))
+            trace = record(row, _Trace)
+            name = str(trace["id"])
+            traces[name] = place, trace
+            inner.setdefault(name, []).extend(records(trace.get("observations"), _Observation))
     for name, (place, trace) in traces.items():
         yield _task(
             name,
@@ -48,7 +95,7 @@ def tasks_of(rows: Sequence[tuple[str, JsonObject]]) -> Iterator[task.TracedTask
         )
 
 
-def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) -> task.TracedTask:
+def _task(name: str, place: str, trace: _Trace, seen: Sequence[_Observation]) -> task.TracedTask:
     """What the trace says itself comes first; else the first input and the last output of its
     observations.
     """
@@ -83,13 +130,20 @@ def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) 
     )
 
 
-def _facts(trace: JsonObject, steps: Sequence[JsonObject]) -> dict[str, str]:
+def _facts(trace: _Trace, steps: Sequence[_Observation]) -> dict[str, str]:
     tags = trace.get("tags")
     named: Json = trace.get("name") or next((one.get("name") for one in steps), None)
-    plain = {
-        key: trace.get(key) for key in ("environment", "release", "version", "sessionId", "userId")
-    }
-    known = task.facts_of({**table(task.decoded(trace.get("metadata"))), **plain, "name": named})
+    known = task.facts_of(
+        {
+            **table(task.decoded(trace.get("metadata"))),
+            "environment": trace.get("environment"),
+            "release": trace.get("release"),
+            "version": trace.get("version"),
+            "sessionId": trace.get("sessionId"),
+            "userId": trace.get("userId"),
+            "name": named,
+        }
+    )
     return known | (
         {"tags": ",".join(sorted(map(str, tags)))} if isinstance(tags, list) and tags else {}
     )
@@ -99,8 +153,8 @@ def _tools(names: Sequence[str]) -> dict[str, str]:
     return {"tools": "+".join(sorted(set(names)))} if names else {}
 
 
-def _in_messages(one: JsonObject) -> list[ToolCall]:
-    parts = [task.decoded(one.get(key)) for key in ("input", "output")]
+def _in_messages(one: _Observation) -> list[ToolCall]:
+    parts = [task.decoded(one.get("input")), task.decoded(one.get("output"))]
     rows: list[Json] = []
     for part in parts:
         held = part.get("messages", [part]) if isinstance(part, dict) else part
@@ -108,9 +162,9 @@ def _in_messages(one: JsonObject) -> list[ToolCall]:
     return task.calls_in(rows)
 
 
-def _tokens(one: JsonObject, side: str) -> int | None:
-    for key in ("usageDetails", "usage"):
-        used = one.get(key)
-        if isinstance(used, dict) and (found := task.whole_number(used.get(side))) is not None:
+def _tokens(one: _Observation, side: Literal["input", "output"]) -> int | None:
+    for used in (one.get("usageDetails"), one.get("usage")):
+        found = task.whole_number(record(used, _Usage).get(side))
+        if found is not None:
             return found
     return None

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias, TypedDict
 
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
 from honestone.interop.traces import task
-from honestone.system.loose_json import table, tables
+from honestone.system.loose_json import record, records, tables
 
 _DEEPEST: Final = 40
 _INDEXED: Final = re.compile(r"(?:gen_ai|llm)\.(prompt|completion)\.(\d{1,4})\.(role|content)")
@@ -30,6 +30,82 @@ _TEXTS: Final = (
     "gen_ai.tool.call.arguments",
     "gen_ai.tool.call.result",
 )
+
+
+class _Resource(TypedDict, total=False):
+    """What a resource is described by; also an event of a span."""
+
+    attributes: Json
+
+
+class _ScopeSpans(TypedDict, total=False):
+    """The spans of one library."""
+
+    spans: Json
+
+
+class _ResourceSpans(TypedDict, total=False):
+    """The spans of one resource; the last field is its name in older versions."""
+
+    resource: Json
+    scopeSpans: Json
+    instrumentationLibrarySpans: Json
+
+
+class _Otlp(TypedDict, total=False):
+    """A document of OTLP."""
+
+    resourceSpans: Json
+
+
+class _Ids(TypedDict, total=False):
+    """What names a span, in the words of OTLP and in those of Python's exporter."""
+
+    traceId: Json
+    trace_id: Json
+    spanId: Json
+    span_id: Json
+    parentSpanId: Json
+    parent_id: Json
+    parent_span_id: Json
+
+
+_Named: TypeAlias = Literal[
+    "traceId",
+    "trace_id",
+    "spanId",
+    "span_id",
+    "parentSpanId",
+    "parent_id",
+    "parent_span_id",
+    "name",
+]
+
+
+class _PlainSpan(_Ids, total=False):
+    """A span in either of them; the latter has some of its names in `context`."""
+
+    context: Json
+    name: Json
+    attributes: Json
+    events: Json
+    startTimeUnixNano: Json
+    start_time: Json
+    endTimeUnixNano: Json
+    end_time: Json
+
+
+class _Pair(TypedDict, total=False):
+    """An attribute of OTLP."""
+
+    key: Json
+    value: Json
+
+
+class _Values(TypedDict, total=False):
+    """A list of OTLP, or the pairs of an object."""
+
+    values: Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,36 +162,36 @@ class Span:
         return [rows[number] for number in sorted(rows)]
 
 
-def spans_of(plain: JsonObject, place: str) -> Iterator[Span]:
+def spans_of(value: Json, place: str) -> Iterator[Span]:
     """The spans of an OTLP document, or the span that this is."""
-    if "resourceSpans" not in plain:
-        yield _span(plain, {}, place)
+    document = record(value, _Otlp)
+    if "resourceSpans" not in document:
+        yield _span(record(value, _PlainSpan), {}, place)
         return
-    for resource in tables(plain.get("resourceSpans")):
-        about = table(resource.get("resource"))
+    for resource in records(document["resourceSpans"], _ResourceSpans):
+        about = record(resource.get("resource"), _Resource)
         shared = _attributes(about.get("attributes"))
-        for scope in tables(
-            resource.get("scopeSpans", resource.get("instrumentationLibrarySpans"))
-        ):
-            for span in tables(scope.get("spans")):
+        scopes = resource.get("scopeSpans", resource.get("instrumentationLibrarySpans"))
+        for scope in records(scopes, _ScopeSpans):
+            for span in records(scope.get("spans"), _PlainSpan):
                 yield _span(span, shared, place)
 
 
-def is_span(plain: JsonObject) -> bool:
-    context = table(plain.get("context"))
-    return "attributes" in plain and (
-        "spanId" in plain or "span_id" in plain or "span_id" in context
+def is_span(value: Json) -> bool:
+    span = record(value, _PlainSpan)
+    return "attributes" in span and (
+        "spanId" in span or "span_id" in span or "span_id" in record(span.get("context"), _Ids)
     )
 
 
-def _span(plain: JsonObject, shared: Mapping[str, Json], place: str) -> Span:
-    context = table(plain.get("context"))
+def _span(plain: _PlainSpan, shared: Mapping[str, Json], place: str) -> Span:
+    context = record(plain.get("context"), _PlainSpan)
     values = {**shared, **_attributes(plain.get("attributes"))}
-    for event in tables(plain.get("events")):
+    for event in records(plain.get("events"), _Resource):
         for key, value in _attributes(event.get("attributes")).items():
             values.setdefault(_OLD.get(key, key), value)
 
-    def first_text(*names: str) -> str:
+    def first_text(*names: _Named) -> str:
         found = (plain.get(name) or context.get(name) for name in names)
         return next((str(one) for one in found if isinstance(one, str | int)), "")
 
@@ -234,7 +310,7 @@ def _attributes(value: Json) -> dict[str, Json]:
     """Attributes as OTLP lists them, or as an object from names to values."""
     if isinstance(value, dict):
         return dict(value)
-    pairs = ((one.get("key"), _any(one.get("value"), 0)) for one in tables(value))
+    pairs = ((one.get("key"), _any(one.get("value"), 0)) for one in records(value, _Pair))
     return {key: found for key, found in pairs if isinstance(key, str)}
 
 
@@ -248,6 +324,7 @@ def _any(value: Json, depth: int) -> Json:
     if "intValue" in value:
         return task.whole_number(value["intValue"])
     if "arrayValue" in value:
-        return [_any(one, depth + 1) for one in tables(table(value["arrayValue"]).get("values"))]
-    pairs = tables(table(value.get("kvlistValue")).get("values"))
+        values = record(value["arrayValue"], _Values).get("values")
+        return [_any(one, depth + 1) for one in tables(values)]
+    pairs = records(record(value.get("kvlistValue"), _Values).get("values"), _Pair)
     return {str(one.get("key")): _any(one.get("value"), depth + 1) for one in pairs}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError
-from honestone.core.json_value import Json, JsonObject, parsed_json
+from honestone.core.json_value import Json, parsed_json
 from honestone.interop.traces import inspect_samples, langfuse, otel
 from honestone.interop.traces.archive import MAGIC, MAX_BYTES, samples_in
 from honestone.interop.traces.task import DroppedTrace, TracedTask
@@ -33,7 +33,7 @@ class FoundTraces:
 def read_traces(path: Path) -> FoundTraces:
     """Raises FileError for a file that cannot be read, is too large, or holds no trace at all."""
     spans: list[otel.Span] = []
-    observed: list[tuple[str, JsonObject]] = []
+    observed: list[tuple[str, Json]] = []
     tasks: list[TracedTask] = []
     dropped: list[DroppedTrace] = []
     for number, (place, value) in enumerate(_values(path, dropped)):

@@ -7,12 +7,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypedDict
 
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
-from honestone.system.loose_json import tables
+from honestone.system.loose_json import record, records
 
 _ROLES: Final[Mapping[str, str]] = {"human": "user", "ai": "assistant", "model": "assistant"}
 _ASKED: Final = ("messages", "input", "question", "query", "prompt")
@@ -51,6 +51,31 @@ class DroppedTrace:
         return {"trace": self.name, "place": self.place, "why": self.why}
 
 
+class _Message(TypedDict, total=False):
+    """A message of a trace, in any of the forms that are read: parts or content, calls in either, or
+    what a tool gave.
+    """
+
+    role: Json
+    content: Json
+    parts: Json
+    tool_calls: Json
+    tool_call_id: Json
+
+
+class _Call(TypedDict, total=False):
+    """A call of a tool. Chat APIs put name and arguments into `function`; some name it `args`."""
+
+    id: Json
+    type: Json
+    name: Json
+    arguments: Json
+    args: Json
+    function: Json
+    response: Json
+    result: Json
+
+
 def text_in(value: Json) -> str:
     """The text of a message's content: a text, or a list of parts. Calls of tools and their results
     are not text.
@@ -87,7 +112,7 @@ def messages_in(value: Json, *, role: str = "user") -> tuple[Message, ...]:
         if isinstance(named, str | list):
             return messages_in(named, role=role)
     if isinstance(value, list) and any(isinstance(one, dict) and "role" in one for one in value):
-        found = [_message(one) for one in value if isinstance(one, dict)]
+        found = [_message(one) for one in records(value, _Message)]
         return tuple(one for one in found if one.content.strip())
     if isinstance(value, str):
         text = value
@@ -96,7 +121,7 @@ def messages_in(value: Json, *, role: str = "user") -> tuple[Message, ...]:
     return (Message(role, text),) if text.strip() else ()
 
 
-def _message(plain: JsonObject) -> Message:
+def _message(plain: _Message) -> Message:
     value = plain.get("role")
     role = _ROLES.get(value, value) if isinstance(value, str) else "user"
     return Message(role, text_in(plain.get("content", plain.get("parts"))))
@@ -138,23 +163,24 @@ def calls_in(messages: Json) -> list[ToolCall]:
     the GenAI conventions (parts `tool_call`, `tool_call_response`), of chat APIs (`tool_calls`, the
     role `tool`) and of Inspect.
     """
-    results: dict[str, Json] = {}
+    results: list[tuple[Json, Json]] = []
     asked: list[tuple[Json, Json, Json]] = []
-    for row in tables(messages):
-        if row.get("role") == "tool" and isinstance(row.get("tool_call_id"), str):
-            results[str(row["tool_call_id"])] = text_in(row.get("content"))
-        for part in tables(row.get("parts")):
+    for row in records(messages, _Message):
+        if row.get("role") == "tool":
+            results.append((row.get("tool_call_id"), text_in(row.get("content"))))
+        for part in records(row.get("parts"), _Call):
             if part.get("type") == "tool_call":
                 asked.append((part.get("id"), part.get("name"), part.get("arguments")))
-            elif part.get("type") == "tool_call_response" and isinstance(part.get("id"), str):
-                results[str(part["id"])] = part.get("response", part.get("result"))
-        for call in tables(row.get("tool_calls")):
+            elif part.get("type") == "tool_call_response":
+                results.append((part.get("id"), part.get("response", part.get("result"))))
+        for call in records(row.get("tool_calls"), _Call):
             inner = call.get("function")
-            of = inner if isinstance(inner, dict) else call
+            of = record(inner, _Call) if isinstance(inner, dict) else call
             name = inner if isinstance(inner, str) else of.get("name")
             asked.append((call.get("id"), name, of.get("arguments", of.get("args"))))
+    by_call = {id: result for id, result in results if isinstance(id, str)}
     found = [
-        tool_call(name, given, results.get(id) if isinstance(id, str) else None)
+        tool_call(name, given, by_call.get(id) if isinstance(id, str) else None)
         for id, name, given in asked
     ]
     return [one for one in found if one is not None]
