@@ -40,11 +40,24 @@ class Owner(TypedDict, total=False):
     sessionId: str
 
 
+class ScoreAbout(TypedDict, total=False):
+    """What a score was made of: that of a criterion also says what each judge gave and how it
+    counts.
+    """
+
+    by_judge: Mapping[str, float | None]
+    weight: float
+    required: bool
+    floor: float
+    attempt: int
+    counts: bool
+
+
 class LangfuseNotes(TypedDict, total=False):
     """What is said about a score."""
 
     comment: str
-    metadata: Mapping[str, Json]
+    metadata: ScoreAbout
 
 
 class Score(Owner, LangfuseNotes):

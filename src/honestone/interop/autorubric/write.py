@@ -7,11 +7,11 @@ Also what writers of flat formats share: a rubric as one list of weighted questi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import (
@@ -215,9 +215,29 @@ def _without_bad_penalties(flats: Sequence[Flat], losses: Losses) -> list[Flat]:
     return expressible
 
 
-def _entry(flat: Flat, weight: Fraction, losses: Losses) -> Mapping[str, object]:
-    entry: dict[str, object] = {"name": flat.id, "weight": weight, "requirement": flat.requirement}
-    na = [{"label": "N/A", "value": 0, "na": True}] if flat.item.may_not_apply else []
+class _Choice(TypedDict):
+    """A possible answer with its share of the weight."""
+
+    label: str
+    value: Fraction | int
+    na: NotRequired[bool]
+
+
+class _Entry(TypedDict):
+    """A question. One without options is answered with yes or no."""
+
+    name: str
+    weight: Fraction
+    requirement: str
+    scale_type: NotRequired[str]
+    options: NotRequired[list[_Choice]]
+
+
+def _entry(flat: Flat, weight: Fraction, losses: Losses) -> _Entry:
+    entry: _Entry = {"name": flat.id, "weight": weight, "requirement": flat.requirement}
+    na: list[_Choice] = (
+        [{"label": "N/A", "value": 0, "na": True}] if flat.item.may_not_apply else []
+    )
     if flat.item.anchors is not None:
         entry["scale_type"] = "ordinal"
         entry["options"] = [*_scale(flat, flat.item.anchors, losses), *na]
@@ -228,7 +248,7 @@ def _entry(flat: Flat, weight: Fraction, losses: Losses) -> Mapping[str, object]
     return entry
 
 
-def _scale(flat: Flat, anchors: Anchors, losses: Losses) -> Iterable[Mapping[str, object]]:
+def _scale(flat: Flat, anchors: Anchors, losses: Losses) -> Iterable[_Choice]:
     place = f"criterion `{flat.id}`"
     lowest, highest = as_written(anchors.lowest), as_written(anchors.highest)
     if (anchors.lowest, anchors.highest) != (ZERO, ONE):

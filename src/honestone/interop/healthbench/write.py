@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import Any
+from fractions import Fraction
+from typing import Any, NotRequired, TypedDict
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import slug
@@ -19,6 +20,40 @@ from honestone.interop.healthbench.read import CRITERION_TAGS, ID_TAG, METADATA_
 _FORMAT = "HealthBench"
 # What a line says about a case. Everything else that a case may have is a loss where it is set.
 _WRITTEN = ("id", "rubric", "messages", "reference", "tags", "metadata")
+
+
+class _Message(TypedDict):
+    """A message of a prompt."""
+
+    role: str
+    content: str
+
+
+class _Rubric(TypedDict):
+    """A question with its points."""
+
+    criterion: str
+    points: Fraction
+    tags: list[str]
+
+
+class _Ideal(TypedDict, total=False):
+    """A reference, and what it is of."""
+
+    ideal_completion: str
+    ideal_completions_group: object
+    ideal_completions_ref_completions: object
+
+
+class _Line(TypedDict):
+    """A case."""
+
+    prompt_id: str
+    prompt: list[_Message]
+    rubrics: list[_Rubric]
+    example_tags: list[str]
+    ideal_completions_data: _Ideal | None
+    canary: NotRequired[object]
 
 
 def dump_healthbench(suite: Suite) -> tuple[str, list[Loss]]:
@@ -54,7 +89,7 @@ def _suite_losses(suite: Suite, losses: Losses) -> None:
         losses.add("suite", f"`target`: {_FORMAT} has no such thing")
 
 
-def _line(case: Case, losses: Losses) -> Mapping[str, object] | None:
+def _line(case: Case, losses: Losses) -> _Line | None:
     place = f"case `{case.id}`"
     for field in fields(Case):
         if field.name not in _WRITTEN and getattr(case, field.name) != field.default:
@@ -63,7 +98,7 @@ def _line(case: Case, losses: Losses) -> Mapping[str, object] | None:
     if not any(entry["points"] > 0 for entry in rubrics):
         losses.add(place, "no question is left that gives points; the case is left out")
         return None
-    line: dict[str, object] = {
+    line: _Line = {
         "prompt_id": case.id,
         "prompt": list(_prompt(case, losses)),
         "rubrics": rubrics,
@@ -74,7 +109,7 @@ def _line(case: Case, losses: Losses) -> Mapping[str, object] | None:
         if not _has_place(key, value):
             losses.add(place, f"`metadata.{key}`: {_FORMAT} has no place for it")
         elif key == "canary":
-            line[key] = value
+            line["canary"] = value
     return line
 
 
@@ -87,7 +122,7 @@ def _has_place(key: str, value: Any) -> bool:
     return key == CRITERION_TAGS
 
 
-def _prompt(case: Case, losses: Losses) -> Iterator[Mapping[str, str]]:
+def _prompt(case: Case, losses: Losses) -> Iterator[_Message]:
     if not case.messages:
         losses.add(f"case `{case.id}`", "no input: an empty message is written")
         yield {"role": "user", "content": ""}
@@ -97,19 +132,21 @@ def _prompt(case: Case, losses: Losses) -> Iterator[Mapping[str, str]]:
         yield {"role": message.role if message.role.strip() else "user", "content": message.content}
 
 
-def _ideal(case: Case, losses: Losses) -> Mapping[str, object] | None:
-    found: dict[str, object] = {
-        key: case.metadata[key] for key in METADATA_KEYS if _has_place(key, case.metadata.get(key))
-    }
+def _ideal(case: Case, losses: Losses) -> _Ideal | None:
+    found: _Ideal = {}
     if case.reference is not None:
         if case.reference.strip():
-            found = {"ideal_completion": case.reference, **found}
+            found["ideal_completion"] = case.reference
         else:
             losses.add(f"case `{case.id}`", "a reference without text is not written")
+    for key in METADATA_KEYS:
+        value = case.metadata.get(key)
+        if _has_place(key, value):
+            found[key] = value
     return found or None
 
 
-def _criteria(case: Case, losses: Losses) -> Iterator[Mapping[str, Any]]:
+def _criteria(case: Case, losses: Losses) -> Iterator[_Rubric]:
     own = Losses()
     flats = [flat for flat in flatten(case.rubric, own, _FORMAT) if _is_expressible(flat, own)]
     weights = whole_weights(flats, own)

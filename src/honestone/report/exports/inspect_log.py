@@ -31,6 +31,59 @@ class _Score(TypedDict):
     explanation: str | None
 
 
+class _Message(TypedDict):
+    """What was asked, or answered."""
+
+    role: str
+    content: str
+
+
+class _Choice(TypedDict):
+    """The answer of a target."""
+
+    message: _Message
+    stop_reason: str
+
+
+class _Output(TypedDict):
+    """The output of a target."""
+
+    model: str
+    choices: list[_Choice]
+    completion: str
+
+
+class _Metadata(TypedDict):
+    """What has no place of its own in a sample; `honestone` is the case as our report has it."""
+
+    status: str
+    tags: list[str]
+    honestone: object
+
+
+class _Metric(TypedDict):
+    """A figure over samples."""
+
+    name: str
+    value: float
+
+
+class _Metrics(TypedDict):
+    """The figures of a score."""
+
+    mean: _Metric
+
+
+class _Results(TypedDict):
+    """What a score came to."""
+
+    name: str
+    scorer: str
+    scored_samples: int
+    unscored_samples: int
+    metrics: _Metrics
+
+
 class _Sample(TypedDict):
     """A sample of the log."""
 
@@ -38,10 +91,10 @@ class _Sample(TypedDict):
     epoch: int
     input: str
     target: str
-    messages: list[dict[str, str]]
-    output: dict[str, object]
+    messages: list[_Message]
+    output: _Output
     scores: dict[str, _Score]
-    metadata: dict[str, object]
+    metadata: _Metadata
     total_time: float
     error: dict[str, str] | None
 
@@ -126,13 +179,15 @@ def _samples(doc: SuiteReportDoc, case: CaseDoc, whole: str) -> Iterator[_Sample
         )
 
 
-def _messages(asked: str, answered: str) -> list[dict[str, str]]:
-    answer = [{"role": "assistant", "content": answered}] if answered else []
-    return [{"role": "user", "content": asked}, *answer]
+def _messages(asked: str, answered: str) -> list[_Message]:
+    messages: list[_Message] = [{"role": "user", "content": asked}]
+    if answered:
+        messages.append({"role": "assistant", "content": answered})
+    return messages
 
 
-def _output(model: str, text: str) -> dict[str, object]:
-    choice = {"message": {"role": "assistant", "content": text}, "stop_reason": "stop"}
+def _output(model: str, text: str) -> _Output:
+    choice: _Choice = {"message": {"role": "assistant", "content": text}, "stop_reason": "stop"}
     return {"model": model, "choices": [choice], "completion": text}
 
 
@@ -148,12 +203,12 @@ def _error(message: str | None) -> dict[str, str] | None:
     return None if message is None else {"message": message, "traceback": "", "traceback_ansi": ""}
 
 
-def _results(name: str, samples: list[_Sample]) -> dict[str, object]:
+def _results(name: str, samples: list[_Sample]) -> _Results:
     """The mean over the samples that have this score. It is of samples, not of cases: each attempt
     counts.
     """
     values = [score["value"] for sample in samples if (score := sample["scores"].get(name))]
-    mean = {"name": "mean", "value": sum(values) / len(values)}
+    mean: _Metric = {"name": "mean", "value": sum(values) / len(values)}
     return {
         "name": name,
         "scorer": name,

@@ -11,8 +11,8 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -20,7 +20,14 @@ from honestone import __version__
 from honestone.core.json_value import Json
 from honestone.core.judging.rubric import free_id
 from honestone.core.record.exported import LangfuseTraces
-from honestone.core.record.langfuse import LangfuseNotes, LangfuseSpan, Owner, Parent, Score
+from honestone.core.record.langfuse import (
+    LangfuseNotes,
+    LangfuseSpan,
+    Owner,
+    Parent,
+    Score,
+    ScoreAbout,
+)
 from honestone.core.record.run_ids import moment_of_run
 from honestone.report.documents.scorecard import warning_words
 from honestone.report.documents.suite import SuiteReportDoc
@@ -81,6 +88,13 @@ def _attempts(case: CaseDoc) -> list[AttemptDoc]:
     ]
 
 
+class _Attribute(NamedTuple):
+    """What a span says about itself; an empty text says nothing."""
+
+    key: str
+    value: Json
+
+
 class _Writer:
     """Spans and scores as they come."""
 
@@ -99,7 +113,7 @@ class _Writer:
         reported = case.trace if shown else attempt.trace
         output = text_of(case.output if shown else attempt.output)
         self._add_spans(case, attempt, trace, span, reported, output, shown=shown)
-        card: dict[str, Json] = {"attempt": attempt.attempt, "counts": shown}
+        card: ScoreAbout = {"attempt": attempt.attempt, "counts": shown}
         why = "; ".join(case.reasons if shown and case.reasons else attempt.reasons)
         self._score(trace, self._whole, _share(attempt.score), why, card)
         self._score(trace, f"{self._whole}.status", attempt.status, why, card)
@@ -109,15 +123,15 @@ class _Writer:
             return
         for one in case.criteria:
             if one.applies:
-                about: dict[str, Json] = {
+                about: ScoreAbout = {
                     "by_judge": {id: _share(score) for id, score in one.by_judge.items()}
                 }
-                about |= {
-                    "weight": one.weight,
-                    "required": one.required,
-                    "floor": one.floor,
-                    **card,
-                }
+                if one.weight is not None:
+                    about["weight"] = one.weight
+                about["required"] = one.required
+                if one.floor is not None:
+                    about["floor"] = one.floor
+                about = {**about, **card}
                 self._score(trace, one.id, _share(one.score), one.requirement, about)
 
     def add_session(self) -> None:
@@ -141,59 +155,54 @@ class _Writer:
     ) -> None:
         start = self._began * _MILLION
         end = start + int(attempt.duration_ms * _MILLION)
-        attributes: dict[str, Json] = {
-            "langfuse.trace.name": case.id,
-            "session.id": self._session,
-            "langfuse.trace.tags": [tag[:_LONGEST_WORD] for tag in case.tags],
-            "langfuse.observation.input": text_of(case.input),
-            "langfuse.observation.output": output,
-            **_usage(reported, self._doc.target),
-        }
-        about = self._about(case, attempt, reported, shown=shown)
-        attributes |= {
-            f"langfuse.observation.metadata.{name}": value for name, value in about.items()
-        }
+        attributes = [
+            _Attribute("langfuse.trace.name", case.id),
+            _Attribute("session.id", self._session),
+            _Attribute("langfuse.trace.tags", [tag[:_LONGEST_WORD] for tag in case.tags]),
+            _Attribute("langfuse.observation.input", text_of(case.input)),
+            _Attribute("langfuse.observation.output", output),
+            *_usage(reported, self._doc.target),
+            *self._about(case, attempt, reported, shown=shown),
+        ]
         if shown and case.error:
-            attributes |= {
-                "langfuse.observation.level": "ERROR",
-                "langfuse.observation.status_message": case.error,
-            }
+            attributes += [
+                _Attribute("langfuse.observation.level", "ERROR"),
+                _Attribute("langfuse.observation.status_message", case.error),
+            ]
         self.spans.append(_span(trace, span, None, case.id, start, end, attributes))
         for number, call in enumerate(reported.tool_calls or [] if reported else [], start=1):
-            called: dict[str, Json] = {
-                "langfuse.observation.type": "tool",
-                "langfuse.observation.input": _as_text(call.arguments),
-                "langfuse.observation.output": _as_text(call.result),
-                "langfuse.observation.metadata.number": str(number),
-                "session.id": self._session,
-            }
+            called = [
+                _Attribute("langfuse.observation.type", "tool"),
+                _Attribute("langfuse.observation.input", _as_text(call.arguments)),
+                _Attribute("langfuse.observation.output", _as_text(call.result)),
+                _Attribute("langfuse.observation.metadata.number", str(number)),
+                _Attribute("session.id", self._session),
+            ]
             own = _ids(self._session, case.id, attempt.attempt, number)[1]
             self.spans.append(_span(trace, own, span, call.name or "tool", start, end, called))
 
     def _about(
         self, case: CaseDoc, attempt: AttemptDoc, reported: TraceDoc | None, *, shown: bool
-    ) -> dict[str, str]:
+    ) -> Iterator[_Attribute]:
         """Everything else that is known, each value as JSON."""
         doc = self._doc
-        found: dict[str, object] = {
-            "run": doc.run,
-            "suite": doc.suite.path,
-            "target": doc.target,
-            "artifact": doc.artifact.path if doc.artifact else None,
-            "contract": doc.contract,
-            "attempt": attempt.attempt,
-            "status": attempt.status,
-            "reference": text_of(case.reference) or None,
-            "diff": case.diff if shown else attempt.diff,
-            "trace": reported.extra if reported and reported.extra else None,
-        }
-        if shown:
-            found["case"] = case.without_texts
-        return {
-            name: msgspec.json.encode(value).decode()
-            for name, value in found.items()
-            if value is not None
-        }
+        found: list[tuple[str, object]] = [
+            ("run", doc.run),
+            ("suite", doc.suite.path),
+            ("target", doc.target),
+            ("artifact", doc.artifact.path if doc.artifact else None),
+            ("contract", doc.contract),
+            ("attempt", attempt.attempt),
+            ("status", attempt.status),
+            ("reference", text_of(case.reference) or None),
+            ("diff", case.diff if shown else attempt.diff),
+            ("trace", reported.extra if reported and reported.extra else None),
+            ("case", case.without_texts if shown else None),
+        ]
+        for name, value in found:
+            if value is not None:
+                encoded = msgspec.json.encode(value).decode()
+                yield _Attribute(f"langfuse.observation.metadata.{name}", encoded)
 
     def _score(
         self,
@@ -201,7 +210,7 @@ class _Writer:
         name: str,
         value: float | str | None,
         comment: str,
-        about: Mapping[str, Json],
+        about: ScoreAbout,
     ) -> None:
         if value is None:
             return
@@ -211,7 +220,7 @@ class _Writer:
         if comment:
             notes["comment"] = comment[:_LONGEST_COMMENT]
         if about:
-            notes["metadata"] = {name: one for name, one in about.items() if one is not None}
+            notes["metadata"] = about
         owner: Owner = {"traceId": trace} if trace else {"sessionId": self._session}
         body: Score = {
             "id": _digest(f"score/{key}/{self._named[key]}")[:32],
@@ -228,20 +237,20 @@ class _Writer:
         self.scores.append(body)
 
 
-def _usage(reported: TraceDoc | None, target: str | None) -> dict[str, Json]:
+def _usage(reported: TraceDoc | None, target: str | None) -> Iterator[_Attribute]:
     """A target that says what it used is a generation; another is a span."""
     used = {"input": reported.input_tokens, "output": reported.output_tokens} if reported else {}
     counted = {name: number for name, number in used.items() if number is not None}
     if reported is None or (not counted and reported.usd is None):
-        return {"langfuse.observation.type": "span"}
-    found: dict[str, Json] = {"langfuse.observation.type": "generation"}
+        yield _Attribute("langfuse.observation.type", "span")
+        return
+    yield _Attribute("langfuse.observation.type", "generation")
     if target:
-        found["langfuse.observation.model.name"] = target
+        yield _Attribute("langfuse.observation.model.name", target)
     if counted:
-        found["langfuse.observation.usage_details"] = _as_text(counted)
+        yield _Attribute("langfuse.observation.usage_details", _as_text(counted))
     if reported.usd is not None:
-        found["langfuse.observation.cost_details"] = _as_text({"total": reported.usd})
-    return found
+        yield _Attribute("langfuse.observation.cost_details", _as_text({"total": reported.usd}))
 
 
 def _span(
@@ -251,7 +260,7 @@ def _span(
     name: str,
     start: int,
     end: int,
-    attributes: Mapping[str, Json],
+    attributes: Sequence[_Attribute],
 ) -> LangfuseSpan:
     """A span of OTLP as JSON: ids in hexadecimal, 64-bit numbers as text."""
     above: Parent = {} if parent is None else {"parentSpanId": parent}
@@ -264,7 +273,7 @@ def _span(
         "startTimeUnixNano": str(start),
         "endTimeUnixNano": str(end),
         "attributes": [
-            {"key": key, "value": _value(value)} for key, value in attributes.items() if value != ""
+            {"key": key, "value": _value(value)} for key, value in attributes if value != ""
         ],
     }
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Final, NotRequired, TypedDict
 
 from honestone.core.numbers import Number, exact
 from honestone.report.building.table import column_reports
-from honestone.report.documents import fields_of
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, ScorecardDoc, items_of
 from honestone.report.documents.suite import SuiteReportDoc
@@ -82,21 +81,35 @@ def scorecards_csv(docs: Iterable[ScorecardDoc]) -> str:
     return csv_text([ARTIFACT_COLUMNS, *rows])
 
 
+class _ArtifactRow(TypedDict):
+    """What a rubric gave an artifact; the score and the probability are 0-1."""
+
+    artifact: str
+    verdict: str
+    score: float | None
+    probability: object
+    looks: int | None
+    reasons: list[str]
+    low_confidence: bool
+    run: str | None
+
+
+def _artifact_row(doc: ScorecardDoc) -> _ArtifactRow:
+    return {
+        "artifact": doc.artifact.path,
+        "verdict": doc.verdict,
+        "score": _share(doc.score),
+        "probability": None if doc.belief is None else doc.belief.probability,
+        "looks": None if doc.belief is None else doc.belief.looks,
+        "reasons": doc.reasons,
+        "low_confidence": doc.low_confidence,
+        "run": doc.run,
+    }
+
+
 def scorecards_jsonl(docs: Iterable[ScorecardDoc]) -> str:
     """One line an artifact; scores and probabilities are 0-1."""
-    return _json_lines(
-        {
-            "artifact": doc.artifact.path,
-            "verdict": doc.verdict,
-            "score": _share(doc.score),
-            "probability": None if doc.belief is None else doc.belief.probability,
-            "looks": None if doc.belief is None else doc.belief.looks,
-            "reasons": doc.reasons,
-            "low_confidence": doc.low_confidence,
-            "run": doc.run,
-        }
-        for doc in docs
-    )
+    return _json_lines(map(_artifact_row, docs))
 
 
 def table_csv(doc: TableDoc) -> str:
@@ -158,6 +171,77 @@ _EXECUTION: Final = {
 }
 
 
+class _Score(TypedDict):
+    """The score of a criterion, 0-1."""
+
+    name: str
+    type: str
+    score: float | None
+    weight: object
+    required: bool
+    by_judge: dict[str, float | None]
+
+
+class _Assertion(TypedDict):
+    """An item. `passed` is null without an answer: that is neither."""
+
+    text: str
+    passed: bool | None
+    criterion: str
+    evidence: str | None
+
+
+class _Attempt(TypedDict):
+    """An attempt at a case."""
+
+    attempt: int
+    status: str
+    output: object
+    reasons: list[str]
+    duration_ms: float
+
+
+class _Tokens(TypedDict):
+    """The tokens of a target."""
+
+    input: int | None
+    output: int | None
+
+
+class _CaseRow(TypedDict):
+    """A case. The last four are there where they are known, and `column` in a table."""
+
+    test_id: str
+    suite: str
+    target: str | None
+    score: float | None
+    execution_status: str
+    scores: list[_Score]
+    assertions: list[_Assertion]
+    input: object
+    output: str | None
+    error: str | None
+    duration_ms: float | None
+    run: str | None
+    status: str
+    reasons: list[str]
+    low_confidence: bool
+    probability: object
+    attempts: NotRequired[list[_Attempt]]
+    token_usage: NotRequired[_Tokens]
+    cost_usd: NotRequired[object]
+    column: NotRequired[str]
+
+
+class _LeftOutRow(TypedDict):
+    """A case that was not chosen to be run."""
+
+    test_id: str
+    suite: str
+    target: NotRequired[str | None]
+    execution_status: str
+
+
 def suite_jsonl(doc: SuiteReportDoc) -> str:
     """A score that is not known is null."""
     return "".join(jsonl_parts(SuiteReport.of(doc)))
@@ -173,36 +257,38 @@ def jsonl_parts(report: SuiteReport) -> Iterator[str]:
 def table_jsonl(doc: TableDoc) -> str:
     """The same of every column, case by case, each with its `column`."""
     reports = column_reports(doc)
-    rows = [
-        {
-            **_case_row(report, cell),
-            "suite": doc.suite.title or doc.suite.path,
-            "column": cell.column,
-        }
+    suite = doc.suite.title or doc.suite.path
+    rows: list[_CaseRow] = [
+        {**_case_row(report, cell), "suite": suite, "column": cell.column}
         for case in doc.cases
         for report, cell in zip(reports, case.cells, strict=True)
     ]
     return _json_lines([*rows, *_left_out(doc)])
 
 
-def _left_out(doc: SuiteReportDoc | TableDoc) -> list[dict[str, object]]:
+def _left_out(doc: SuiteReportDoc | TableDoc) -> Iterator[_LeftOutRow]:
     suite = doc.suite.title or doc.suite.path
-    target = {"target": doc.target} if isinstance(doc, SuiteReportDoc) else {}
-    return [
-        {"test_id": id, "suite": suite, **target, "execution_status": LEFT_OUT}
-        for id in doc.left_out_cases or ()
-    ]
+    for id in doc.left_out_cases or ():
+        if isinstance(doc, SuiteReportDoc):
+            yield {
+                "test_id": id,
+                "suite": suite,
+                "target": doc.target,
+                "execution_status": LEFT_OUT,
+            }
+        else:
+            yield {"test_id": id, "suite": suite, "execution_status": LEFT_OUT}
 
 
-def _json_lines(rows: Iterable[Mapping[str, object]]) -> str:
+def _json_lines(rows: Iterable[_CaseRow | _LeftOutRow | _ArtifactRow]) -> str:
     """Escaped to ASCII, so that one line is one row for every reader."""
     return "".join(
         json.dumps(row, ensure_ascii=True, allow_nan=False, default=str) + "\n" for row in rows
     )
 
 
-def _case_row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
-    row: dict[str, object] = {
+def _case_row(doc: SuiteReportDoc, case: CaseDoc) -> _CaseRow:
+    row: _CaseRow = {
         "test_id": case.id,
         "suite": doc.suite.title or doc.suite.path,
         "target": doc.target,
@@ -222,7 +308,13 @@ def _case_row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
     }
     if len(case.attempts) > 1:
         row["attempts"] = [
-            fields_of(one, "attempt", "status", "output", "reasons", "duration_ms")
+            {
+                "attempt": one.attempt,
+                "status": one.status,
+                "output": one.output,
+                "reasons": one.reasons,
+                "duration_ms": one.duration_ms,
+            }
             for one in case.attempts
         ]
     if case.trace is not None:
@@ -231,7 +323,7 @@ def _case_row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
     return row
 
 
-def _score(criterion: CriterionDoc) -> dict[str, object]:
+def _score(criterion: CriterionDoc) -> _Score:
     return {
         "name": criterion.id,
         "type": "code" if criterion.voters is None else "rubrics",
@@ -242,8 +334,7 @@ def _score(criterion: CriterionDoc) -> dict[str, object]:
     }
 
 
-def _assertion(criterion: CriterionDoc, item: ItemDoc) -> dict[str, object]:
-    """`passed` is null without an answer: that is neither."""
+def _assertion(criterion: CriterionDoc, item: ItemDoc) -> _Assertion:
     return {
         "text": item.requirement or item.id,
         "passed": None if item.is_unanswered else not item.is_problem,

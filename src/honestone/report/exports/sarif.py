@@ -18,7 +18,6 @@ from pathlib import PurePath, PurePosixPath
 from typing import Final
 
 from honestone import __version__
-from honestone.core.json_value import Json, without_empty
 from honestone.report.documents.scorecard import (
     CriterionDoc,
     ItemDoc,
@@ -36,6 +35,7 @@ from honestone.report.exports.sarif_log import (
     Notification,
     Region,
     Run,
+    SarifProperties,
     SarifResult,
     SarifRule,
 )
@@ -106,7 +106,6 @@ class _Log:
         """An item that is unmet, or that has no answer. Others are not findings."""
         if not criterion.applies or not (item.is_problem or item.is_unanswered):
             return
-        known: dict[str, Json] = {"criterion": line(criterion.id), "item": line(item.id)}
         if item.is_unanswered:
             text, kind, level = (
                 f"could not be judged: {item.asked} ({line(item.note or 'no answer')})",
@@ -122,7 +121,10 @@ class _Log:
             )
         rule = f"{line(criterion.id)}/{line(item.id)}"
         found = places.of(item)
-        self._put(rule, item.asked, text, kind, level, found, known | {"votes": item.vote_words})
+        about: SarifProperties = {"criterion": line(criterion.id), "item": line(item.id)}
+        if item.vote_words:
+            about["votes"] = item.vote_words
+        self._put(rule, item.asked, text, kind, level, found, about)
 
     def add_error(self, case: CaseDoc, places: _CasePlace) -> None:
         text = f"could not be judged: {line(case.error or '')}"
@@ -144,7 +146,7 @@ class _Log:
         kind: str,
         level: str,
         locations: Sequence[Location],
-        properties: Mapping[str, Json],
+        properties: SarifProperties,
     ) -> None:
         self._rules.setdefault(rule, {"id": rule, "shortDescription": {"text": about}})
         result: SarifResult = {
@@ -154,7 +156,7 @@ class _Log:
             "level": level,
             "message": {"text": text},
             "locations": list(locations[:1]),
-            "properties": without_empty(properties),
+            "properties": properties,
         }
         if others := locations[1:]:
             result["relatedLocations"] = list(others)

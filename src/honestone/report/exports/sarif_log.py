@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NotRequired, TypedDict
-
-from honestone.core.json_value import Json
 
 
 class SarifMessage(TypedDict):
@@ -59,6 +57,15 @@ class SarifRule(TypedDict):
     shortDescription: SarifMessage
 
 
+class SarifProperties(TypedDict, total=False):
+    """What a result is about: an item with how judges voted, or a case."""
+
+    criterion: str
+    item: str
+    votes: str
+    case: str
+
+
 class SarifResult(TypedDict):
     """An item that is unmet or could not be judged."""
 
@@ -68,7 +75,7 @@ class SarifResult(TypedDict):
     level: str
     message: SarifMessage
     locations: Sequence[Location]
-    properties: Mapping[str, Json]
+    properties: SarifProperties
     relatedLocations: NotRequired[Sequence[Location]]
 
 
