@@ -185,7 +185,7 @@ def test_text_says_what_turned(desk: Desk, watching: Callable[..., Watching]) ->
     watch = watching()
     watch.until(lambda: "Ctrl-C ends it" in watch.err)
     suite(desk, TWO[0], case("two"), head=f"target: '{program.spec}'\n")
-    watch.until(lambda: "turned since the run before" in watch.out)
+    watch.until(lambda: "since the run before: 1 fixed\n" in watch.out)
     watch.until(lambda: watch.out.endswith("\n  two  failed → passed\n"))
     assert "changed: suite.yaml" in watch.err
     assert watch.end() == 130

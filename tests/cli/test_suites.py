@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -468,6 +469,29 @@ def test_comparing_and_a_trend_over_recorded_runs(desk: Desk) -> None:
     shown = desk.run("trend", before, after)
     assert shown.code == 0
     assert "regressions two" in shown.out
+
+
+def test_a_comparison_names_what_turned(desk: Desk) -> None:
+    """The items of the case that are met on one side only, in every form; no other item."""
+    both = "[{contains: alpha}, {contains: beta}, {contains: gamma}]"
+    desk.file("suite.yaml", f"suite: 1\ncases:\n  - {{id: one, input: one, checks: {both}}}\n")
+    first = target(desk, "first", body="print('alpha beta')")
+    second = target(desk, "second", body="print('alpha gamma')")
+    before, after = (run(desk, "--target", made.spec)[1]["run"] for made in (first, second))
+    document = desk.run("compare", before, after, "--json").json["cases"][0]
+    assert len(document["broken"]) == 1
+    assert "beta" in document["broken"][0]
+    assert len(document["fixed"]) == 1
+    assert "gamma" in document["fixed"][0]
+    for form in ("text", "markdown", "html"):
+        shown = desk.run("compare", before, after, "--format", form).out
+        assert re.search(r"broken\W[^\n]*beta", shown)
+        assert re.search(r"fixed\W[^\n]*gamma", shown)
+    saved = [desk.folder / f"{name}.json" for name in ("before", "after")]
+    for id, place in zip((before, after), saved, strict=True):
+        place.write_text(desk.run("show", id, "--json").out)
+    of_files = desk.run("compare", *map(str, saved), "--json").json["cases"][0]
+    assert of_files["broken"] == document["broken"]
 
 
 def test_runs_under_two_contracts_are_not_compared(desk: Desk) -> None:

@@ -35,6 +35,19 @@ E, S = CaseSide(status=Status.TARGET_ERROR), CaseSide(status=Status.SKIPPED)
 FLIPS = CaseSide(status=Status.FAILED, score=Fraction(1, 2), is_unstable=True)
 
 
+@given(*[st.dictionaries(st.sampled_from("abcdef"), st.booleans()) for _ in range(2)])
+def test_items_that_turned_are_named(before: dict[str, bool], after: dict[str, bool]) -> None:
+    """Those judged on both sides alone; what was not judged on a side did not turn."""
+    sides = [
+        {"case": CaseSide(status=Status.FAILED, items=tuple(marks.items()))}
+        for marks in (before, after)
+    ]
+    pair = compare(*sides).pairs[0]
+    both = before.keys() & after.keys()
+    assert set(pair.fixed) == {name for name in both if after[name] and not before[name]}
+    assert set(pair.broken) == {name for name in both if before[name] and not after[name]}
+
+
 def test_swapped_and_vanished_are_all_named() -> None:
     """The mean is the same, and still two cases and the lost one are told."""
     found = compare(

@@ -82,8 +82,19 @@ def compared(before: CaseSide, after: CaseSide) -> RunComparison:
 
 
 SIDES = compared(
-    CaseSide(status=Status.FAILED, score=Fraction("0.333333333333"), output="before"),
-    CaseSide(status=Status.PASSED, score=Fraction(1), low_confidence=True, output="after"),
+    CaseSide(
+        status=Status.FAILED,
+        score=Fraction("0.333333333333"),
+        output="before",
+        items=(("names it", False), ("is short", True), ("has a title", True)),
+    ),
+    CaseSide(
+        status=Status.PASSED,
+        score=Fraction(1),
+        low_confidence=True,
+        output="after",
+        items=(("names it", True), ("is short", True), ("has a title", False)),
+    ),
 )
 TASK = TaskResult(task_id="a", passed=True, score=0.5, attempts=2, passes=1)
 SPEND = Spend(judge_calls=2, target_calls=4, usd=0.25, input_tokens=7)

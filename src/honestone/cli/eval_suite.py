@@ -24,7 +24,7 @@ from honestone.cli.options import shown_store
 from honestone.cli.suites.options import print_suite
 from honestone.cli.terminal import Progress, dump, dump_line, exit_code_of, here, write
 from honestone.core.errors import HonestoneError, UsageError
-from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite import SuiteReportDoc, turned_words
 from honestone.report.documents.table import TableDoc
 from honestone.report.errors import error_text
 from honestone.system.files import write_atomically
@@ -118,7 +118,7 @@ def _watch(
             print_suite(document, form)
         if form == "text" and document.turned:
             write(
-                "\nturned since the run before\n"
+                f"\nsince the run before: {turned_words(document.turned)}\n"
                 + "".join(f"  {one.words}\n" for one in document.turned)
             )
         sys.stdout.flush()

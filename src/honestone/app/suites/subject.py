@@ -348,11 +348,12 @@ def _summary(report: SuiteReportDoc) -> RunSummary:
 
 def _case(case: CaseDoc) -> record.CaseSummary:
     status = Status(case.status)
+    items = [_item(item) for criterion in case.criteria for item in criterion.items]
     task = record.make_task(
         case.id,
         status=status,
         points=case.score,
-        items=[_item(item) for criterion in case.criteria for item in criterion.items],
+        items=items,
         duration_ms=int(case.duration_ms or 0),
         reasons=[*case.reasons, *(f"{one.id}: {one.reason}" for one in case.judges if one.reason)],
         attempts=[Status(one.status) for one in case.attempts],
@@ -364,6 +365,7 @@ def _case(case: CaseDoc) -> record.CaseSummary:
         input=text_of(case.input),
         output=None if case.output is None else text_of(case.output),
         low_confidence=case.is_lonely,
+        items=record.marks_of(items),
     )
     return record.CaseSummary(
         side=side, contract=case.contract, input=str(case.input or ""), task=task

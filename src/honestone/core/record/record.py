@@ -530,6 +530,7 @@ def summary_of(record: SuiteRecord) -> RunSummary:
 
 def _case(record: CaseRecord) -> CaseSummary:
     produced = record.shown_output
+    items = _items(record)
     side = CaseSide(
         status=record.result.status,
         score=printed_share(
@@ -539,9 +540,13 @@ def _case(record: CaseRecord) -> CaseSummary:
         input=record.case.input,
         output=None if produced is None else produced.output,
         low_confidence=record.low_confidence,
+        items=marks_of(items),
     )
     return CaseSummary(
-        side=side, contract=record.contract, input=record.case.input, task=task_of(record)
+        side=side,
+        contract=record.contract,
+        input=record.case.input,
+        task=_task(record, items),
     )
 
 
@@ -565,17 +570,31 @@ class ItemSummary:
     suggestion: str | None = None
 
 
+def marks_of(items: Iterable[ItemSummary]) -> tuple[tuple[str, bool], ...]:
+    """The items that were judged, for a comparison."""
+    return tuple((item.name, item.met) for item in items if item.met is not None)
+
+
 def task_of(record: CaseRecord) -> TaskResult:
     """The result of a case as the result of a task."""
+    return _task(record, _items(record))
+
+
+def _items(record: CaseRecord) -> list[ItemSummary]:
+    shown = record.result.shown
+    if shown is None or shown.card is None:
+        return []
+    lines = record.scorer.card(record.shown_ballots).lines
+    return [_item(item) for line in lines for item in line.items]
+
+
+def _task(record: CaseRecord, items: Sequence[ItemSummary]) -> TaskResult:
     result = record.result
-    was_judged = result.shown is not None and result.shown.card is not None
-    lines = record.scorer.card(record.shown_ballots).lines if was_judged else ()
-    items = [item for line in lines for item in line.items]
     return make_task(
         record.case.id,
         status=result.status,
         points=None if result.score is None else to_points(result.score),
-        items=[_item(line) for line in items],
+        items=items,
         duration_ms=record.duration_ms or 0,
         reasons=[*result.reasons, *_silent(record.shown_ballots)],
         attempts=[attempt.status for attempt in record.in_order],

@@ -225,6 +225,8 @@ def _pair_to_plain(pair: CasePair) -> dict[str, Json]:
         "candidate": _side_to_plain(pair.candidate, None),
         "delta": None if pair.delta is None else to_points(pair.delta),
         "unstable": pair.is_unstable,
+        **({"fixed": list(pair.fixed)} if pair.fixed else {}),
+        **({"broken": list(pair.broken)} if pair.broken else {}),
     }
 
 
@@ -339,6 +341,8 @@ def _pair_from_plain(value: Json) -> CasePair:
         id=str(plain["id"]),
         baseline=_side_from_plain(plain["baseline"], input, is_unstable=is_unstable),
         candidate=_side_from_plain(plain["candidate"], input, is_unstable=is_unstable),
+        fixed=_texts(plain.get("fixed")),
+        broken=_texts(plain.get("broken")),
     )
 
 

@@ -30,7 +30,8 @@ BASELINE_GATES = ("delta<0", "missing")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseSide:
     """One case on one side. `score` is 0-1, None when it is not known; so are what went in and what
-    came out.
+    came out. `items`: each item of its rubric in words with whether it was met; those that were
+    not judged are left out.
     """
 
     status: Status
@@ -39,6 +40,7 @@ class CaseSide:
     input: str | None = None
     output: str | None = None
     low_confidence: bool = False
+    items: tuple[tuple[str, bool], ...] = ()
 
     @property
     def is_decided(self) -> bool:
@@ -52,12 +54,15 @@ class CaseSide:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CasePair:
     """A case that ran on both sides. `delta` is the difference of scores, None where one is not
-    known.
+    known. `fixed` and `broken` are the items, in words, that only the candidate meets and that only
+    the baseline met.
     """
 
     id: str
     baseline: CaseSide
     candidate: CaseSide
+    fixed: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
 
     @property
     def delta(self) -> Fraction | None:
@@ -133,7 +138,7 @@ def compare(
         ):
             missing.append(id)
         elif after.status is not Status.SKIPPED and before.status is not Status.SKIPPED:
-            pairs.append(CasePair(id=id, baseline=before, candidate=after))
+            pairs.append(_pair(id, before, after))
     new = [
         id
         for id, after in candidate.items()
@@ -167,6 +172,18 @@ def compare(
         low_confidence=sum(
             pair.baseline.low_confidence or pair.candidate.low_confidence for pair in pairs
         ),
+    )
+
+
+def _pair(id: str, before: CaseSide, after: CaseSide) -> CasePair:
+    was_met = dict(before.items)
+    turned = [(name, met) for name, met in after.items if was_met.get(name, met) != met]
+    return CasePair(
+        id=id,
+        baseline=before,
+        candidate=after,
+        fixed=tuple(name for name, met in turned if met),
+        broken=tuple(name for name, met in turned if not met),
     )
 
 

@@ -477,6 +477,8 @@ def _pair(pair: CasePair) -> suite.ComparedCaseDoc:
         candidate=_side(pair.candidate),
         delta=points_of(pair.delta),
         unstable=pair.is_unstable,
+        fixed=list(pair.fixed) or UNSET,
+        broken=list(pair.broken) or UNSET,
     )
 
 

@@ -54,6 +54,8 @@ class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
     `input`: what the target got
     `delta`: in points, `null` when a score is not known
     `unstable`: the attempts disagree on a side
+    `fixed`, `broken`: the items, in words, that only the candidate meets and that only the baseline
+        met; where there are any
     `noise`: which differences are noise of the judges, where `honestone judges noise` has measured the
         rubric with them
     """
@@ -64,11 +66,22 @@ class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
     candidate: SideDoc
     delta: float | None = None
     unstable: bool = False
+    fixed: list[str] | UnsetType = UNSET
+    broken: list[str] | UnsetType = UNSET
     noise: scorecard.KnownNoiseDoc | UnsetType = UNSET
 
     @property
     def has_turned(self) -> bool:
         return self.baseline.status != self.candidate.status
+
+    @property
+    def flipped(self) -> list[tuple[str, list[str]]]:
+        """(`broken` or `fixed`, the items in words) of those that there are."""
+        return [
+            (name, items)
+            for name, items in (("broken", self.broken), ("fixed", self.fixed))
+            if items
+        ]
 
     def by_words(self, minus: str = "−") -> str:
         """`+1.0, within noise`; empty where a score is not known."""
@@ -157,9 +170,9 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> list[ComparedCaseDoc]:
-        """Cases whose status or score differs, the largest loss first."""
+        """Cases whose status, score or an item of whose rubric differs, the largest loss first."""
         return sorted(
-            (case for case in self.cases if case.has_turned or case.delta),
+            (case for case in self.cases if case.has_turned or case.delta or case.flipped),
             key=lambda case: (case.delta is None, case.delta or 0),
         )
 
@@ -236,6 +249,14 @@ class TurnedDoc(Struct, frozen=True, kw_only=True, rename={"before": "from"}):
     def words(self) -> str:
         where = f" ({line(self.column)})" if self.column else ""
         return f"{line(self.id)}{where}  {self.before} → {self.to}"
+
+
+def turned_words(turned: Sequence[TurnedDoc]) -> str:
+    """`2 fixed, 1 broken`: fixed passes now, broken passed before; the rest changed otherwise."""
+    fixed = sum(one.to == "passed" for one in turned)
+    broken = sum(one.before == "passed" for one in turned)
+    counts = {"fixed": fixed, "broken": broken, "changed": len(turned) - fixed - broken}
+    return ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
 
 
 class TriggeringDoc(Struct, frozen=True, kw_only=True):

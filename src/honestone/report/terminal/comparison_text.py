@@ -93,9 +93,19 @@ def _case_lines(changed: Sequence[ComparedCaseDoc], style: Style) -> list[str]:
             if is_wide
             else [row]
         )
+        lines += _flipped_lines(case, style)
         lines += side_by_side(case, style) if number < MOST_TEXTS else []
     if len(changed) > len(shown):
         lines.append(f"  and {len(changed) - len(shown):,} more; --json has them all")
+    return lines
+
+
+def _flipped_lines(case: ComparedCaseDoc, style: Style) -> list[str]:
+    """The items that turned, by their words."""
+    lines: list[str] = []
+    for name, items in case.flipped:
+        named = "; ".join(map(line, items))
+        lines += wrap(named, style.columns, first=f"      {pad(name, 8)}", rest=" " * 14)
     return lines
 
 
