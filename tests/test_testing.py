@@ -19,7 +19,7 @@ from honestone.adapters.workers.command import CommandWorker
 from honestone.core.judging.ballot import Mark, Question, Reading
 from honestone.core.judging.needs import MachineNeeds
 from honestone.ports import Brief, CallFailed, Completion, Prompt, Reply, Request, Usage, WorkDone
-from honestone.system.processes.process import Program
+from honestone.system.processes.program import Program
 from honestone.testing import (
     ScriptedJudge,
     ScriptedModel,

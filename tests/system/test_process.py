@@ -17,14 +17,10 @@ from hypothesis import strategies as st
 
 from honestone.core.errors import UsageError
 from honestone.system.processes import process
-from honestone.system.processes.process import (
-    Ended,
-    Limits,
-    NotStarted,
-    base_environment,
-    describe_command,
-    split_command,
-)
+from honestone.system.processes.commands import NotStarted, describe_command, split_command
+from honestone.system.processes.environment import base_environment
+from honestone.system.processes.groups import _Guardian
+from honestone.system.processes.process import Ended, Limits
 
 
 def run(argv: list[str], cwd: Path, **options: object) -> Ended:
@@ -408,9 +404,9 @@ def test_the_guardian_has_none_of_our_environment(
     us.
     """
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-guardian-test")
-    monkeypatch.setattr(process._Guardian, "_started", {})
+    monkeypatch.setattr(_Guardian, "_started", {})
     run(["true"], tmp_path)
-    guard, pipe = process._Guardian._started[os.getpid()]
+    guard, pipe = _Guardian._started[os.getpid()]
     try:
         while not Path(
             f"/proc/{guard.pid}/cmdline"

@@ -18,6 +18,7 @@ import pytest
 
 from honestone.core.errors import UsageError
 from honestone.system.processes import process, sandbox
+from honestone.system.processes.environment import base_environment
 from honestone.system.processes.sandbox import Sandbox
 
 
@@ -55,7 +56,7 @@ def inside(
         process.run(
             words,
             cwd=copy,
-            env=process.base_environment(),
+            env=base_environment(),
             timeout=timeout,
             limits=limits,
             rules=rules,
@@ -292,9 +293,7 @@ def test_nothing_of_the_project_but_what_is_named(box, copy, tmp_path, forget_pr
     ]
     argv, rules = box.confine(words, copy, copy.parent, [rubrics], closed)
     ended = asyncio.run(
-        process.run(
-            argv, cwd=copy, env=process.base_environment(), limits=process.Limits(), rules=rules
-        )
+        process.run(argv, cwd=copy, env=base_environment(), limits=process.Limits(), rules=rules)
     )
     assert ended.stdout == b"<rubrics/words><rubrics/sub/more>listed\n"
 
@@ -415,11 +414,12 @@ HOLDER = """
 import asyncio, sys
 from pathlib import Path
 from honestone.system.processes import process
+from honestone.system.processes.environment import base_environment
 from honestone.system.processes.sandbox import Sandbox
 box = Sandbox.choose(sys.argv[1])
 copy = Path(sys.argv[2])
 argv, rules = box.confine([sys.executable, "-c", sys.argv[3]], copy, copy.parent)
-ended = asyncio.run(process.run(argv, cwd=copy, env=process.base_environment(), limits=process.Limits(), rules=rules))
+ended = asyncio.run(process.run(argv, cwd=copy, env=base_environment(), limits=process.Limits(), rules=rules))
 print(ended.exit, ended.stdout, ended.stderr)
 """
 

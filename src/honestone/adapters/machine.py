@@ -12,7 +12,8 @@ from pathlib import Path
 from honestone.core.errors import SettingsError
 from honestone.core.judging.needs import Machine, MachineNeeds
 from honestone.ports import CallFailed
-from honestone.system.processes import process
+from honestone.system.processes.commands import NotStarted, find_program
+from honestone.system.processes.environment import base_environment
 
 
 def key_in(variable: str) -> str:
@@ -37,10 +38,8 @@ class ThisMachine(Machine):
 
     def has_program(self, name: str) -> bool:
         try:
-            process.find_program(
-                os.path.expanduser(name), cwd=Path("/"), env=process.base_environment()
-            )
-        except process.NotStarted:
+            find_program(os.path.expanduser(name), cwd=Path("/"), env=base_environment())
+        except NotStarted:
             return False
         return True
 

@@ -27,7 +27,7 @@ from honestone.adapters.targets._child import last_line
 from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
 from honestone.ports import Function
-from honestone.system.processes.process import describe_command
+from honestone.system.processes.commands import describe_command
 
 _SHAPE: Final = "for example python:my_judge.py:judge, or python:my_package.judges:judge"
 _IS_INSIDE: Final[ContextVar[bool]] = ContextVar("is_inside", default=False)

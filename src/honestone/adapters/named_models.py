@@ -192,7 +192,7 @@ def _cli(spec: str, provider: str, known: ModelTable, seconds: float, here: Path
     """A CLI by its own name, or by that of the settings table which describes it (`provider =
     "cli"`).
     """
-    from honestone.system.processes.process import program_from, split_command
+    from honestone.system.processes.commands import program_from, split_command
 
     names = ("model", "base_url", "auth", "api_key_env", "command")
     settings: dict[str, Any] = {

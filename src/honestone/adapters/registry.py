@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from honestone import ports
     from honestone.adapters.stores.place import StorePlace
     from honestone.adapters.targets.command import TargetBox
-    from honestone.system.processes.process import Program
+    from honestone.system.processes.program import Program
 
 
 # ----------------------------------------------------------------------------------------------------------
@@ -96,12 +96,8 @@ def _program(what: str, named: Named, timeout: float, *, artifact: Path | None =
     """The command of a name. With `artifact` it works in any folder, and what is in the artifact is
     found in its copy.
     """
-    from honestone.system.processes.process import (
-        Program,
-        anchor_program,
-        require_program,
-        split_command,
-    )
+    from honestone.system.processes.commands import anchor_program, require_program, split_command
+    from honestone.system.processes.program import Program
 
     context, argv = named.context, split_command(named.rest)
     if artifact is not None:

@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 from honestone.adapters.functions import HOME, in_thread
 from honestone.app.between_calls import LEFT_OPEN
 from honestone.core.errors import Interrupted
-from honestone.system.processes.process import on_sigterm
+from honestone.system.processes.groups import on_sigterm
 
 T = TypeVar("T")
 

@@ -15,7 +15,8 @@ from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
 from honestone.system.files import load_artifact, printable
-from honestone.system.processes.process import answer_of, base_environment
+from honestone.system.processes.commands import answer_of
+from honestone.system.processes.environment import base_environment
 
 GIT_TIMEOUT: Final = 60
 

@@ -19,7 +19,7 @@ from honestone.core.judging.needs import KeyNeed, MachineNeeds
 from honestone.core.judging.settings_tables import ModelTable
 from honestone.core.plugins import EXTENSION_POINTS
 from honestone.system.plugins import plugins
-from honestone.system.processes.process import program_from
+from honestone.system.processes.commands import program_from
 
 if TYPE_CHECKING:
     from honestone.formats.settings import Settings

@@ -32,8 +32,10 @@ from honestone.core.errors import FileError, UsageError
 from honestone.core.suite.case import CaseWorkspace, is_url
 from honestone.system.files import NEVER_PART, printable, remove
 from honestone.system.processes import process
+from honestone.system.processes.commands import NotStarted, answer_of, split_command
+from honestone.system.processes.environment import base_environment
 from honestone.system.processes.private import forget, make_private
-from honestone.system.processes.process import how_ended, last_words
+from honestone.system.processes.program import how_ended, last_words
 
 # Characters of a diff. What comes after is counted, not shown.
 DIFF_LIMIT: Final = 200_000
@@ -280,9 +282,9 @@ def _check_out(repository: str, ref: str | None, base: Path, place: Path) -> Non
 
 def _git(words: Sequence[str], cwd: Path) -> None:
     settings = ["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"]
-    env = process.base_environment({"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"})
+    env = base_environment({"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"})
     try:
-        done = process.answer_of(["git", *settings, *words], _GIT_SECONDS, cwd=cwd, env=env)
+        done = answer_of(["git", *settings, *words], _GIT_SECONDS, cwd=cwd, env=env)
     except subprocess.TimeoutExpired:
         raise OSError(
             errno.ETIMEDOUT, f"git {words[0]} did not end within {_GIT_SECONDS} s"
@@ -528,11 +530,14 @@ async def run_command(
     """
     try:
         ended = await process.run(
-            process.split_command(line), cwd=cwd, env=process.base_environment(env), timeout=timeout
+            split_command(line),
+            cwd=cwd,
+            env=base_environment(env),
+            timeout=timeout,
         )
     except UsageError as error:
         return error.message
-    except process.NotStarted as error:
+    except NotStarted as error:
         return f"it could not be started: {error.reason}"
     if ended.timed_out:
         return f"still running after {timeout:g} s"

@@ -15,7 +15,7 @@ from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.judging.ballot import Question, asked_criteria
 from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
 from honestone.ports import CallFailed, Reading, Reply
-from honestone.system.processes.process import Program
+from honestone.system.processes.program import Program
 
 YES_NO = Item(id="one", requirement="It is good", whole=True)
 SCALED = Item(

@@ -14,7 +14,7 @@ from honestone.adapters.targets.command import CommandTarget
 from honestone.core.artifact import Entry, Version
 from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
-from honestone.system.processes.process import Program
+from honestone.system.processes.program import Program
 
 VERSION = Version({"note.md": Entry("früh\r\n".encode())}, is_folder=False)
 

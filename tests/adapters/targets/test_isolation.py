@@ -18,7 +18,7 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
-from honestone.system.processes.process import Program
+from honestone.system.processes.program import Program
 
 SKILL = Skill(
     name="helper",

@@ -13,7 +13,8 @@ import pytest
 
 from honestone.adapters.workers.command import CommandWorker
 from honestone.ports import Brief, WorkDone
-from honestone.system.processes.process import Program, anchor_program
+from honestone.system.processes.commands import anchor_program
+from honestone.system.processes.program import Program
 
 BRIEF = Brief(text="Improve früh ☕ only.\n", focus=("one",))
 

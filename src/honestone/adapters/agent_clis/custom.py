@@ -25,7 +25,8 @@ from honestone.core.errors import SettingsError
 from honestone.core.json_value import json_once
 from honestone.ports import Prompt
 from honestone.system.loose_json import table
-from honestone.system.processes.process import Ended, program_from
+from honestone.system.processes.commands import program_from
+from honestone.system.processes.process import Ended
 
 
 class Custom(AgentCli):

@@ -17,7 +17,8 @@ from honestone.adapters.agent_clis import known_cli
 from honestone.adapters.agent_clis.base import AgentCli, Auth
 from honestone.adapters.agent_clis.driver import locate
 from honestone.ports import CallFailed
-from honestone.system.processes import process
+from honestone.system.processes.commands import answer_of
+from honestone.system.processes.environment import base_environment
 
 SECONDS: Final = 2.0
 _VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")
@@ -86,8 +87,8 @@ def version_of(path: str, package: str) -> str | None:
 
 def _asked_version(path: str) -> str | None:
     try:
-        env = process.base_environment({"NO_COLOR": "1"})
-        done = process.answer_of([path, "--version"], SECONDS, env=env, is_alone=True)
+        env = base_environment({"NO_COLOR": "1"})
+        done = answer_of([path, "--version"], SECONDS, env=env, is_alone=True)
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = _VERSION.search(done.stdout.decode("utf-8", "replace"))

@@ -32,6 +32,8 @@ from honestone.ports import CallFailed
 from honestone.system.files import write_atomically
 from honestone.system.loose_json import one_line
 from honestone.system.processes import process
+from honestone.system.processes.commands import NotStarted, find_program
+from honestone.system.processes.environment import base_environment
 from honestone.system.processes.private import end_inhabitants, private_folder
 
 OUTPUT_LIMIT: Final = 32_000_000
@@ -61,8 +63,8 @@ def locate(cli: AgentCli, command: str | None) -> str:
     """The path of its program. Raises CallFailed, `missing`, that says how to get it."""
     name = os.path.expanduser(command or cli.program)
     try:
-        return process.find_program(name, cwd=Path("/"), env=process.base_environment())
-    except process.NotStarted as error:
+        return find_program(name, cwd=Path("/"), env=base_environment())
+    except NotStarted as error:
         raise CallFailed(f"{error.reason}; to get it: {cli.install}", missing=True) from None
 
 
@@ -125,7 +127,7 @@ async def carry_out(cli: AgentCli, setup: Setup, build: Build) -> CliOutcome:
                 timeout=setup.timeout,
                 output_limit=OUTPUT_LIMIT,
             )
-        except process.NotStarted as error:
+        except NotStarted as error:
             raise CallFailed(f"{error.reason}; to get it: {cli.install}", missing=True) from None
         finally:
             end_inhabitants(folders.root)
@@ -163,7 +165,7 @@ def environment(setup: Setup, folders: CliFolders, command: Command) -> dict[str
         "TERM": "dumb",
     }
     names = (*command.pass_names, *_CERTIFICATES, *(() if is_here else _PROXIES))
-    env = process.base_environment({**own, **command.env}, names)
+    env = base_environment({**own, **command.env}, names)
     env.setdefault("LANG", "C.UTF-8")
     if "HOME" in command.env:  # a login in place: its own folders go with it
         for name in [name for name in own if name.startswith("XDG_")]:

@@ -16,7 +16,7 @@ from honestone.adapters.agent_clis.driver import locate
 from honestone.core.errors import SettingsError
 from honestone.core.judging.needs import KeyNeed, MachineNeeds
 from honestone.ports import CallFailed, NothingToClose
-from honestone.system.processes.process import describe_command, needs_of_program
+from honestone.system.processes.commands import describe_command, needs_of_program
 
 
 class CliSettings(TypedDict, total=False):

@@ -34,6 +34,14 @@ from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
 from honestone.system.files import NEVER_PART, below
 from honestone.system.processes import process
+from honestone.system.processes.commands import (
+    NotStarted,
+    answer_of,
+    describe_command,
+    find_program,
+    split_command,
+)
+from honestone.system.processes.environment import base_environment
 
 MEMORY: Final = 2_000_000_000
 FILE_SIZE: Final = 1_000_000_000
@@ -66,7 +74,7 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
             words[at] for at in _programs(words)
         ]
         siblings = [word for word in used if setting.sibling(word) is not None]
-        files = process.describe_command(siblings, setting.base)["files"]
+        files = describe_command(siblings, setting.base)["files"]
     else:
         files = {check.value: digest_of(judging_files(check, setting), setting.base)}
     return {"sandbox": setting.sandbox.name, "files": files}
@@ -105,7 +113,7 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
             except _MayBeInVersion as unsure:
                 if version is not None:
                     raise _cannot_start(check, unsure.reason) from None
-            except process.NotStarted as error:
+            except NotStarted as error:
                 raise _cannot_start(check, error.reason) from None
         case "pytest":
             _python_with_pytest()
@@ -153,7 +161,7 @@ async def find(check: Check, subject: Subject) -> Finding:
             False if isinstance(ended, TooSlow) else ended.met
         )  # what outlasts the limit is not met
         return finding(check, (met, ended.note), sandbox=sandbox, final=True)
-    except process.NotStarted as error:
+    except NotStarted as error:
         return finding(check, (None, f"could not run: {error.reason}"), sandbox=sandbox)
     return finding(check, answer, sandbox=sandbox)
 
@@ -198,7 +206,7 @@ async def run_confined(
     env = _environment(setting, copy, subject, check)
     if check.kind in ("command", "grader"):
         env["PYTHONPATH"] = os.pathsep.join([str(_STARTUP), *filter(None, [env.get("PYTHONPATH")])])
-    program = process.find_program(words[0], cwd=work, env=env)
+    program = find_program(words[0], cwd=work, env=env)
     # The name that the person wrote stays visible to the program as its own where nothing is
     # wrapped around it.
     argv, rules = setting.sandbox.confine(
@@ -245,7 +253,7 @@ def search_path(setting: Setting) -> dict[str, str]:
     """Harmless variables, with a PATH on which `python` is found where only honestone's own
     environment has one.
     """
-    env = process.base_environment(pass_names=setting.pass_env)
+    env = base_environment(pass_names=setting.pass_env)
     return {**env, "PATH": os.pathsep.join([env["PATH"], os.path.dirname(sys.executable)])}
 
 
@@ -284,7 +292,7 @@ def _shown_siblings(setting: Setting) -> list[Path]:
 
 
 def _words(check: Check) -> list[str]:
-    return process.split_command(check.text) if isinstance(check.value, str) else list(check.words)
+    return split_command(check.text) if isinstance(check.value, str) else list(check.words)
 
 
 def _programs(words: Sequence[str]) -> list[int]:
@@ -294,7 +302,7 @@ def _programs(words: Sequence[str]) -> list[int]:
     return [0, 1] if is_script else [0]
 
 
-class _MayBeInVersion(process.NotStarted):
+class _MayBeInVersion(NotStarted):
     """Not next to the rubric; whether the version has it is not known or not so."""
 
 
@@ -308,7 +316,7 @@ def _resolved(
         word = words[at]
         if (at == 0 and "/" not in word) or os.path.isabs(word):
             if at == 0:
-                process.find_program(word, cwd=setting.base, env=env)
+                find_program(word, cwd=setting.base, env=env)
             continue
         in_version = None if version is None else setting.in_version(word, version)
         sibling = setting.sibling(word)
@@ -316,13 +324,11 @@ def _resolved(
             version is not None and setting.prefers_version(word, version)
         ):
             if at == 0:
-                process.find_program(str(sibling), cwd=setting.base, env=env)
+                find_program(str(sibling), cwd=setting.base, env=env)
             out[at] = str(sibling)
         elif in_version is not None:
             if at == 0 and version is not None and not _may_run(version, in_version):
-                raise process.NotStarted(
-                    f"{word} is not executable in the artifact (chmod +x makes it so)"
-                )
+                raise NotStarted(f"{word} is not executable in the artifact (chmod +x makes it so)")
             out[at] = str(work / in_version)
         else:
             raise _MayBeInVersion(f"no such file: {word}")
@@ -509,7 +515,7 @@ def _python_with_pytest() -> str:
 def _can_import_pytest(python: str) -> bool:
     asked = [python, "-c", "import sys; sys.path[:1] = []; import pytest"]
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        return process.answer_of(asked, 60, env=process.base_environment()).returncode == 0
+        return answer_of(asked, 60, env=base_environment()).returncode == 0
     return False
 
 

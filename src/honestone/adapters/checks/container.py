@@ -9,13 +9,9 @@ from collections.abc import Mapping
 
 from honestone.adapters.checks.subject import Setting
 from honestone.core.judging.rubric import Check
-from honestone.system.processes.process import (
-    OUTPUT_LIMIT,
-    Ended,
-    base_environment,
-    find_program,
-    run,
-)
+from honestone.system.processes.commands import find_program
+from honestone.system.processes.environment import base_environment
+from honestone.system.processes.process import OUTPUT_LIMIT, Ended, run
 
 # What names the daemon that docker talks to.
 _DAEMON = ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR")

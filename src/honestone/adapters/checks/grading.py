@@ -17,7 +17,8 @@ from honestone.core.judging.rubric import Check
 from honestone.core.numbers import exact
 from honestone.ports import Output
 from honestone.system.loose_json import Table, tables
-from honestone.system.processes.process import Ended, how_ended, last_words
+from honestone.system.processes.process import Ended
+from honestone.system.processes.program import how_ended, last_words
 
 
 def request(check: Check, subject: Subject, *, workspace: Path | None) -> str:

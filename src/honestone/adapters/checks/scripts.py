@@ -26,7 +26,7 @@ from honestone.core.json_value import Json
 from honestone.core.judging.rubric import Check
 from honestone.core.numbers import exact
 from honestone.ports import Finding, Output
-from honestone.system.processes.process import NotStarted, answer_of, find_program
+from honestone.system.processes.commands import NotStarted, answer_of, find_program
 
 NODE: Final = "node"
 _TYPESCRIPT: Final = (".ts", ".mts", ".cts")

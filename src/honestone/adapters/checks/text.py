@@ -125,7 +125,7 @@ json.dump(found, sys.stdout)
 
 def _in_another_process(check: Check, text: str) -> CheckAnswer:
     """The same search where it can be ended: some 20 ms slower, for threads that no signal reaches."""
-    from honestone.system.processes.process import base_environment
+    from honestone.system.processes.environment import base_environment
 
     tried = searches(check, text)
     asked = [

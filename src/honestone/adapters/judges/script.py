@@ -10,7 +10,7 @@ from honestone.core.judging.ballot import Mark, Question, Reading
 from honestone.core.judging.request import judge_request
 from honestone.core.reading.answers import read_program
 from honestone.ports import CallFailed, Reply, Request
-from honestone.system.processes.process import Program, how_ended, last_words
+from honestone.system.processes.program import Program, how_ended, last_words
 
 
 class JsonJudge:

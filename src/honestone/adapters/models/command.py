@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from honestone.ports import CallFailed, Completion, NothingToClose, Prompt
-from honestone.system.processes.process import Program, why_failed
+from honestone.system.processes.program import Program, why_failed
 
 
 class CommandModel(NothingToClose):

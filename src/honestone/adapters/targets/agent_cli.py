@@ -30,7 +30,7 @@ from honestone.core.suite.case import Case
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Output, Task
 from honestone.system.loose_json import one_line
-from honestone.system.processes.process import describe_command
+from honestone.system.processes.commands import describe_command
 
 _SKILL_TOOLS: Final = ("Skill", "skill", "activate_skill")
 

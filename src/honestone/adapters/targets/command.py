@@ -20,7 +20,13 @@ from honestone.core.checking.checks import visible
 from honestone.core.suite.case import Case, OutputForm
 from honestone.ports import NothingToClose, Output, Task
 from honestone.system.processes import process
-from honestone.system.processes.process import Program, anchor_program, require_program, why_failed
+from honestone.system.processes.commands import (
+    NotStarted,
+    anchor_program,
+    find_program,
+    require_program,
+)
+from honestone.system.processes.program import Program, why_failed
 from honestone.system.processes.sandbox import Sandbox
 
 
@@ -105,7 +111,7 @@ class CommandTarget(NothingToClose):
                     timeout=timeout,
                     output_limit=OUTPUT_LIMIT,
                 )
-            except process.NotStarted as error:
+            except NotStarted as error:
                 return Output(
                     text="", error=f"it could not be started: {error.reason}", was_run=False
                 )
@@ -125,7 +131,7 @@ class CommandTarget(NothingToClose):
         home.mkdir()
         tmp.mkdir()
         env = {**workdir.env, "HOME": str(home), "TMPDIR": str(tmp)}
-        program = process.find_program(argv[0], cwd=workdir.cwd, env=env)
+        program = find_program(argv[0], cwd=workdir.cwd, env=env)
         named = [self._program.cwd / word for word in self._program.identity["files"]]
         box, also = self._box, [] if task.folder is None else [task.folder]
         words, rules = box.sandbox.confine(

@@ -30,7 +30,8 @@ from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 from honestone.system.files import make_copy, remove
 from honestone.system.loose_json import Table, table
-from honestone.system.processes import process
+from honestone.system.processes.commands import NotStarted, describe_command
+from honestone.system.processes.environment import base_environment, needs_of_variables
 from honestone.system.processes.warm import Gone, WarmProgram
 
 # -P: the folder of our own script, with its everyday names, is no place to find modules in.
@@ -65,7 +66,7 @@ class PythonTarget:
         self._pass_env = tuple(pass_env)
         self._idle: list[WarmProgram] = []
         self.identity = {"kind": "python", "function": function, **self._files()}
-        self.needs = process.needs_of_variables(self._pass_env)
+        self.needs = needs_of_variables(self._pass_env)
 
     def _files(self) -> dict[str, Any]:
         """The digest of the module's own file, where it is one of ours to find."""
@@ -74,7 +75,7 @@ class PythonTarget:
             is_file = self._module.endswith(".py")
             for name in [self._module] if is_file else [f"{stem}.py", f"{stem}/__init__.py"]:
                 if (place / name).is_file():
-                    return {"files": process.describe_command([name], place)["files"]}
+                    return {"files": describe_command([name], place)["files"]}
         return {}
 
     def refuse(self, cases: Sequence[Case]) -> None:
@@ -90,7 +91,7 @@ class PythonTarget:
             ) from None
 
     async def _look(self) -> None:
-        env = process.base_environment(pass_names=self._pass_env)
+        env = base_environment(pass_names=self._pass_env)
         self._idle.append(await self._ready(self._cwd, env, min(self._timeout, 60)))
 
     async def run(self, task: Task) -> Output:
@@ -125,7 +126,7 @@ class PythonTarget:
         if self._idle:
             program = self._idle.pop()
         else:
-            env = process.base_environment(pass_names=self._pass_env)
+            env = base_environment(pass_names=self._pass_env)
             program = await self._ready(self._cwd, env, timeout)
         try:
             own = {"HONESTONE_CASE": task.case, "HONESTONE_ATTEMPT": str(task.attempt)}
@@ -145,7 +146,7 @@ class PythonTarget:
         """
         try:
             program = WarmProgram(_ARGV, cwd=cwd, env=env, output_limit=OUTPUT_LIMIT)
-        except process.NotStarted as error:
+        except NotStarted as error:
             raise _NotReady(f"it could not be started: {error.reason}") from None
         named = {
             "module": self._module,

@@ -19,7 +19,7 @@ from typing import Final
 from honestone.core.skill.skill_file import Skill
 from honestone.ports import Task
 from honestone.system.files import make_copy, materialise, remove
-from honestone.system.processes import process
+from honestone.system.processes.environment import base_environment
 from honestone.system.processes.private import end_inhabitants, private_folder
 
 # Where an agent that is none of the known CLIs looks for skills, below its working folder.
@@ -78,8 +78,8 @@ def _environment(
             "HONESTONE_ATTEMPT": str(task.attempt),
             "HONESTONE_ROOM": str(root),
         }
-        return process.base_environment({**case, **places}, pass_names=pass_env)
-    env = process.base_environment(pass_names=pass_env)
+        return base_environment({**case, **places}, pass_names=pass_env)
+    env = base_environment(pass_names=pass_env)
     allowed = {name: value for name, value in env.items() if name in (*_ISOLATED, *pass_env)}
     allowed.setdefault("LANG", "C.UTF-8")
     fresh = {"HOME": str(made_folder(root / "home")), "TMPDIR": str(made_folder(root / "tmp"))}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from honestone.ports import Brief, EagerWorker, WorkDone
-from honestone.system.processes.process import Program
+from honestone.system.processes.program import Program
 
 
 class CommandWorker(EagerWorker):

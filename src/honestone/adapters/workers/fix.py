@@ -9,13 +9,13 @@ from pathlib import Path
 from time import monotonic
 
 from honestone.ports import Brief, NothingToClose, WorkDone
-from honestone.system.processes.process import (
-    Program,
+from honestone.system.processes.commands import (
     anchor_program,
     describe_command,
     require_program,
     split_command,
 )
+from honestone.system.processes.program import Program
 
 
 class FixWorker(NothingToClose):

@@ -45,7 +45,7 @@ from honestone.engine.suites import CANCELLED
 from honestone.ports import Judge, Observer, Queue, Store, Target, needs_of
 from honestone.system.bundles import collect
 from honestone.system.drawing import count
-from honestone.system.processes.process import needs_of_variables
+from honestone.system.processes.environment import needs_of_variables
 from honestone.system.trust.code_digest import code_digest
 
 # Seconds between two looks at the record of a run.

@@ -24,7 +24,8 @@ from honestone.core.errors import StoreError, UsageError
 from honestone.core.tables import PlainRemark
 from honestone.ports import Observer
 from honestone.system.drawing import count
-from honestone.system.processes.process import answer_of, base_environment
+from honestone.system.processes.commands import answer_of
+from honestone.system.processes.environment import base_environment
 
 if TYPE_CHECKING:
     from honestone.core.events import Event

@@ -38,7 +38,7 @@ def unwrapped(identity: object, folder: Path) -> object:
     words = _script_named(command, folder)
     if words == command:
         return identity
-    from honestone.system.processes.process import describe_command
+    from honestone.system.processes.commands import describe_command
 
     return {**identity, **describe_command(words, folder)}
 

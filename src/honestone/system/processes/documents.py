@@ -11,7 +11,8 @@ from typing import Final
 from honestone.core.errors import FileError
 from honestone.system.event_loop import run_coroutine
 from honestone.system.processes import _document
-from honestone.system.processes.process import Limits, base_environment, run
+from honestone.system.processes.environment import base_environment
+from honestone.system.processes.process import Limits, run
 
 # By the end of a file's name: how its reader is called, and what it is.
 DOCUMENTS: Final = {".pdf": ("pdf", "a PDF"), ".docx": ("docx", "a Word document")}

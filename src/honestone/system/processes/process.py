@@ -9,38 +9,26 @@ grandchild that opens a session of its own leaves the group: of a program with l
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import errno
-import hashlib
 import marshal
 import os
-import re
 import selectors
-import shlex
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import IO, Any, ClassVar, Final, TypeVar
+from typing import IO, Final
 
-from honestone.core.errors import UsageError
-from honestone.core.judging.needs import MachineNeeds
-from honestone.core.record.secret_names import looks_secret
-from honestone.ports import CallFailed, WorkDone
-from honestone.system.telemetry import telemetry
-
-T = TypeVar("T")
+from honestone.system.processes.commands import NotStarted, find_program
+from honestone.system.processes.environment import give_up_looking_into_others, hide_our_environment
+from honestone.system.processes.groups import end_group, forget_group, watch_group
 
 OUTPUT_LIMIT: Final = 4_000_000
-_PR_SET_DUMPABLE: Final = 4
 # Seconds between asking a group to end (SIGTERM) and ending it (SIGKILL).
 GRACE: Final = 0.5
 
@@ -60,25 +48,6 @@ _LAUNCHER: Final = (
     str(Path(__file__).parent),
 )
 _CHUNK: Final = 65_536
-_LARGE_FILE: Final = 50_000_000
-
-_PASSED_ON: Final = frozenset(
-    {
-        "PATH",
-        "LANG",
-        "LANGUAGE",
-        "HOME",
-        "TMPDIR",
-        "TEMP",
-        "TMP",
-        "TERM",
-        "COLORTERM",
-        "NO_COLOR",
-        "TZ",
-    }
-    | {"USER", "LOGNAME", "SHELL", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR"}
-    | {"SYSTEMROOT", "COMSPEC", "PATHEXT"}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,134 +88,6 @@ class Ended:
     timed_out: bool
     truncated: bool
     duration: float
-
-
-class NotStarted(Exception):
-    """The program never ran: not found, not executable, or no such working directory."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-# ------------------------------------------------------------------------------------------- words
-# and environment
-
-
-def split_command(command: str) -> list[str]:
-    """The words of a command line, as a POSIX shell would split them. Raises UsageError."""
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise UsageError(
-            f"the command `{_short(command)}` cannot be split into words: {str(error).lower()}",
-            hint="quote as in a shell: '...' keeps everything as it is",
-        ) from None
-    if not words or not words[0]:
-        raise UsageError(
-            "the command is empty", hint="name a program, for example: grep -q Usage README.md"
-        )
-    return words
-
-
-def base_environment(
-    extra: Mapping[str, str] | None = None, pass_names: Iterable[str] = ()
-) -> dict[str, str]:
-    """The variables that a program gets: a short list of harmless ones, those named, and `extra` as
-    it is.
-
-    Whatever looks like a key, token or password stays out unless its name is in `pass_names`.
-    TRACEPARENT, where it is named, is that of the call under way.
-    """
-    named = frozenset(pass_names)
-    env = {name: value for name, value in os.environ.items() if name in named or _is_harmless(name)}
-    # Last, so that it only helps where there is no other: commands of ours and of rubrics say
-    # `python3`.
-    env["PATH"] = os.pathsep.join([env.get("PATH", os.defpath), os.path.dirname(sys.executable)])
-    if "TRACEPARENT" in named:
-        env.update(telemetry().variables())
-    env.update(extra or {})
-    return env
-
-
-def needs_of_variables(pass_names: Iterable[str]) -> MachineNeeds:
-    """What programs that are given these variables need. TRACEPARENT is made for each call."""
-    return MachineNeeds(variables=tuple(name for name in pass_names if name != "TRACEPARENT"))
-
-
-def program_from(name: str, here: Path) -> str:
-    """The name of a program, made to work in any folder: one that is a relative path is looked up
-    from `here`.
-    """
-    return str(here / name) if "/" in name and not name.startswith("~") else name
-
-
-def needs_of_program(name: str) -> MachineNeeds:
-    """A program with a relative path comes with the suite's files."""
-    return MachineNeeds(programs=(name,) if "/" not in name or name.startswith(("/", "~")) else ())
-
-
-@cache
-def _is_harmless(name: str) -> bool:
-    return (name in _PASSED_ON or name.startswith("LC_")) and not looks_secret(name)
-
-
-def find_program(name: str, *, cwd: Path, env: Mapping[str, str]) -> str:
-    """The path of the program that `name` starts: as it is with a slash in it, else from PATH.
-    Raises NotStarted.
-    """
-    if "\0" in name:
-        raise NotStarted("the command holds a NUL character")
-    if "/" not in name:
-        found = shutil.which(name, path=env.get("PATH", os.defpath))
-        if found is None:
-            raise NotStarted(f"command not found: {name}")
-        return os.path.abspath(found)
-    path = cwd / name
-    if path.is_dir():
-        raise NotStarted(f"{name} is a folder, not a program")
-    if not path.exists():
-        raise NotStarted(f"no such file: {name}")
-    if not os.access(path, os.X_OK):
-        raise NotStarted(f"{name} is not executable (chmod +x makes it so)")
-    return os.path.abspath(path)
-
-
-def describe_command(argv: Sequence[str], cwd: Path) -> dict[str, Any]:
-    """What a command is, for keys: its words, and the digest of each word that is an existing file."""
-    files = {}
-    for word in argv:
-        digest = _file_digest(cwd / word)
-        if digest is not None:
-            files[word] = digest
-    return {"command": list(argv), "files": files}
-
-
-def _file_digest(path: Path) -> str | None:
-    try:
-        if not path.is_file():
-            return None
-        stat = path.stat()
-        if stat.st_size > _LARGE_FILE:
-            return (
-                "sha256:"
-                + hashlib.sha256(f"{stat.st_size}:{stat.st_mtime_ns}".encode()).hexdigest()
-            )
-        with path.open("rb") as file:
-            return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
-    except (
-        OSError,
-        ValueError,
-    ):  # unreadable, a name too long for a file, a NUL in it: no file that can be named
-        return None
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-# ------------------------------------------------------------------------------------------------------------
-# run
 
 
 async def run(
@@ -312,50 +153,6 @@ def _tell(
 
     with contextlib.suppress(RuntimeError):  # the loop is gone, and with it whoever asked
         loop.call_soon_threadsafe(settle)
-
-
-@cache
-def hide_our_environment() -> None:
-    """From here on our own environment, with its keys, cannot be read through /proc, nor our
-    memory. Then no core of ours is written either. Root reads it by capabilities: see
-    `give_up_looking_into_others`.
-    """
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-
-
-def give_up_looking_into_others() -> None:
-    """Takes from this thread, and from the programs that it starts, the capabilities to read
-    another process's environment. For threads that start a program and end: it cannot be taken
-    back. Only root has them.
-    """
-    if sys.platform == "linux" and os.geteuid() == 0:
-        from honestone.system.processes._child import LOOKS_INTO_OTHERS, drop_capabilities, libc
-
-        drop_capabilities(libc(), LOOKS_INTO_OTHERS)
-
-
-def in_a_thread_that_starts(start: Callable[[], T]) -> T:
-    """What `start` returns, called in a thread of its own, whose programs cannot look into us."""
-    outcome: list[T] = []
-    problem: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            hide_our_environment()
-            give_up_looking_into_others()
-            outcome.append(start())
-        except BaseException as error:
-            problem.append(error)
-
-    thread = threading.Thread(target=work, name="honestone-start")
-    thread.start()
-    thread.join()
-    if problem:
-        raise problem[0]
-    return outcome[0]
 
 
 @dataclass
@@ -551,147 +348,12 @@ class _Watched:
                 os.close(fd)
 
 
-def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
-    """End a process and what is left of its group: ask, wait a little, then end it."""
-    if _signal(process, signal.SIGTERM) and _is_left_after(process, grace):
-        for _ in range(20):  # more than once: a group may fork faster than it is ended
-            if not _signal(process, signal.SIGKILL) or not _is_left_after(process, 0.1):
-                break
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5)
-
-
-def _is_left_after(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    until, pause = time.monotonic() + seconds, 0.001
-    while True:
-        process.poll()  # a zombie counts as a member until it is reaped
-        if not (_signal(process, 0) and _has_living_member(process.pid)):
-            return False
-        if time.monotonic() >= until:
-            return True
-        time.sleep(pause)
-        pause = min(pause * 2, 0.02)
-
-
-def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
-    """False when the group is empty."""
-    try:
-        os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):  # macOS: only zombies are left
-        return False
-    return True
-
-
-def _has_living_member(group: int) -> bool:
-    """Whether anyone of a group still runs. In a container without an init the dead may stay as
-    zombies for ever.
-    """
-    try:
-        pids = [name for name in os.listdir("/proc") if name.isdigit()]
-    except FileNotFoundError:  # no /proc (macOS), where init does its work
-        return True
-    for pid in pids:
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                state, _, its_group = file.read().rpartition(b")")[2].split()[:3]
-            if int(its_group) == group and state not in b"ZX":
-                return True
-    return False
-
-
 def _why_not(name: str, error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
         return f"{name} is not a program that this system can run (does a script lack its first line, #!/bin/sh?)"
     if isinstance(error, OSError):
         return f"{name}: {error.strerror or error}"
     return f"{name}: {error}"
-
-
-_LIVE: set[int] = set()
-
-
-def watch_group(group: int) -> None:
-    """From here on it is ended when we end, however that is."""
-    _LIVE.add(group)
-    _Guardian.tell("+", group)
-
-
-def forget_group(group: int) -> None:
-    _LIVE.discard(group)
-    _Guardian.tell("-", group)
-
-
-@atexit.register
-def _end_all() -> None:
-    """Nothing outlives us, even when a loop was dropped without being cancelled."""
-    for pid in list(_LIVE):
-        with contextlib.suppress(OSError):
-            os.killpg(pid, signal.SIGKILL)
-
-
-class _Guardian:
-    """A small shell that outlives us, whatever ends us, and then ends the groups that still run. It
-    reads a pipe: what has begun, what has ended, and from the pipe's end that we are gone. One for
-    each process of ours.
-    """
-
-    _started: ClassVar[dict[int, tuple[subprocess.Popen[bytes], int]]] = {}
-
-    @classmethod
-    def tell(cls, what: str, group: int) -> None:
-        with contextlib.suppress(OSError):
-            _, pipe = cls._started.get(os.getpid()) or cls._start()
-            os.write(pipe, f"{what} {group}\n".encode())
-
-    @classmethod
-    def _start(cls) -> tuple[subprocess.Popen[bytes], int]:
-        end, pipe = os.pipe()
-        quiet = subprocess.DEVNULL
-        shell = ["/bin/sh", "-c", _GUARD]
-        # Without our environment, which other processes of the same user could read there.
-        guard = subprocess.Popen(
-            shell, env={}, stdin=end, stdout=quiet, stderr=quiet, start_new_session=True
-        )
-        os.close(end)
-        return cls._started.setdefault(os.getpid(), (guard, pipe))
-
-
-_GUARD: Final = """\
-left=" "
-while read -r what group; do
-  if [ "$what" = + ]; then left="$left$group "; continue; fi
-  case "$left" in *" $group "*) left="${left%% $group *} ${left#* $group }";; esac
-done
-for group in $left; do kill -9 -"$group"; done
-"""
-
-
-def answer_of(
-    words: Sequence[str],
-    seconds: float,
-    *,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    stdin: bytes = b"",
-    is_alone: bool = False,
-) -> subprocess.CompletedProcess[bytes]:
-    """What a program of this machine says to a short question; `is_alone`: in a group of its own.
-    For what is asked outside of any event loop. Raises OSError and subprocess.TimeoutExpired.
-    """
-    return subprocess.run(
-        words,
-        cwd=cwd,
-        env=env,
-        input=stdin,
-        capture_output=True,
-        timeout=seconds,
-        start_new_session=is_alone,
-        check=False,
-    )
-
-
-# ---------------------------------------------------------------------------------------------------------
-# limits
 
 
 def _order(
@@ -711,147 +373,3 @@ def _order(
     ]
     ruled = None if rules is None else [rules.readable, rules.writable, rules.listable]
     return {"limits": bounds, "rules": ruled, "program": program, "argv": list(argv)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
-    """A command that is run again and again: its words, split; `cwd` is also where its relative
-    paths are looked up.
-    """
-
-    argv: Sequence[str]
-    cwd: Path
-    timeout: float
-    pass_env: Sequence[str] = ()
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        return describe_command(self.argv, self.cwd)
-
-    @property
-    def needs(self) -> MachineNeeds:
-        return needs_of_program(self.argv[0]) | needs_of_variables(self.pass_env)
-
-    async def reply(self, stdin: str) -> Ended:
-        """As a judge or a model. Raises CallFailed when it cannot start, takes too long or floods
-        its output.
-        """
-        env = base_environment(pass_names=self.pass_env)
-        try:
-            ended = await run(
-                self.argv, cwd=self.cwd, env=env, stdin=stdin.encode(), timeout=self.timeout
-            )
-        except NotStarted as error:
-            raise CallFailed(f"it could not be started: {error.reason}", missing=True) from None
-        if ended.timed_out:
-            raise CallFailed(f"no reply within {self.timeout:g} s (--judge-timeout)")
-        if ended.truncated:
-            raise CallFailed("it printed more than can be a reply")
-        return ended
-
-    async def edit(self, brief: str, place: Path, brief_file: Path) -> WorkDone:
-        """As an editor in the private copy that holds `place`."""
-        cwd = place if place.is_dir() else place.parent
-        own = {"HONESTONE_ARTIFACT": str(place), "HONESTONE_BRIEF": str(brief_file)}
-        env = base_environment(own, pass_names=self.pass_env)
-        try:
-            ended = await run(
-                self.argv, cwd=cwd, env=env, stdin=brief.encode(), timeout=self.timeout
-            )
-        except NotStarted as error:
-            return WorkDone(ended="crashed", message=f"it could not be started: {error.reason}")
-        if ended.timed_out:
-            return WorkDone(
-                ended="timeout",
-                message=f"still working after {self.timeout:g} s (--worker-timeout)",
-            )
-        if ended.exit == 0:
-            return WorkDone(ended="exited", exit=0, message=last_words(ended.stdout))
-        return WorkDone(ended="crashed", exit=ended.exit, message=why_failed(ended))
-
-
-def how_ended(ended: Ended) -> str:
-    if ended.exit is None:
-        return "was killed"
-    return (
-        f"was ended by signal {-ended.exit}"
-        if ended.exit < 0
-        else f"ended with exit code {ended.exit}"
-    )
-
-
-def last_words(stderr: bytes) -> str:
-    lines = [line for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-    text = lines[-1].strip() if lines else ""
-    return text if len(text) <= 200 else text[:197] + "..."
-
-
-def why_failed(ended: Ended) -> str:
-    return f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": ")
-
-
-def require_program(argv: Sequence[str], cwd: Path, *, what: str) -> None:
-    """Raises UsageError, before anything is spent, when a command's program is not there."""
-    try:
-        find_program(argv[0], cwd=cwd, env=base_environment())
-    except NotStarted as error:
-        raise UsageError(
-            f"{what}: {error.reason}", hint="check the spelling, or give the full path"
-        ) from None
-    script = _script_of(argv)
-    if script == 1 and not (cwd / argv[1]).exists():
-        raise UsageError(
-            f"{what}: no file is called {argv[1]!r}",
-            hint="check the spelling, or give the full path",
-        )
-
-
-_INTERPRETERS = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
-
-
-def _script_of(argv: Sequence[str]) -> int | None:
-    """Which word names the script that an interpreter runs.
-
-    None when it is given no file (`sh -c`, `python -m`).
-    """
-    if not _INTERPRETERS.fullmatch(Path(argv[0]).name):
-        return None
-    for number, word in enumerate(argv[1:], 1):
-        if word in _TAKES_CODE:
-            return None
-        if not word.startswith("-"):
-            return number
-    return None
-
-
-_TAKES_CODE = ("-c", "-m", "-e", "-")
-
-
-def anchor_program(argv: Sequence[str], base: Path, *, artifact: Path) -> list[str]:
-    """A command whose program is named relative to `base`, made to work in any folder: its program,
-    and the script that an interpreter runs, become absolute paths. The artifact and what is in it
-    stay as they are: there the command is meant to find the private copy.
-    """
-    words = list(argv)
-    script = _script_of(words)
-    places = [*([0] if "/" in words[0] else []), *([script] if script is not None else [])]
-    for place in places:
-        path = (base / words[place]).resolve()
-        if path.is_file() and path != artifact and artifact not in path.parents:
-            words[place] = str(base.resolve() / words[place])
-    return words
-
-
-@contextlib.contextmanager
-def on_sigterm(end: Callable[[], object]) -> Iterator[None]:
-    """Meanwhile SIGTERM calls `end`, in the main thread: only it may handle signals. Then the
-    program's own handler is back.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda number, frame: end())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)

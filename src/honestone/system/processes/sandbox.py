@@ -26,7 +26,8 @@ from typing import Final, Literal, TypeAlias
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.choices import SANDBOX_CHOICES
-from honestone.system.processes.process import Rules, answer_of
+from honestone.system.processes.commands import answer_of
+from honestone.system.processes.process import Rules
 
 Name: TypeAlias = Literal["bwrap", "landlock", "none"]
 

@@ -22,6 +22,9 @@ from typing import Final
 
 from honestone.system.files import remove
 from honestone.system.processes import process
+from honestone.system.processes.commands import NotStarted
+from honestone.system.processes.environment import in_a_thread_that_starts
+from honestone.system.processes.groups import end_group, forget_group, watch_group
 from honestone.system.processes.private import end_inhabitants, forget, make_private
 
 _STDERR_TAIL: Final = 4096
@@ -52,19 +55,19 @@ class WarmProgram:
         self._wire.setblocking(False)
         self._stderr, self._printed = bytearray(), 0
         try:
-            self._process = process.in_a_thread_that_starts(
+            self._process = in_a_thread_that_starts(
                 partial(self._start, argv, cwd, env, theirs.fileno())
             )
         except (OSError, ValueError) as error:
             self._wire.close()
             _leave(self.workdir)
-            raise process.NotStarted(str(error)) from None
+            raise NotStarted(str(error)) from None
         finally:
             theirs.close()
         assert self._process.stderr is not None
         self._errors = self._process.stderr
         os.set_blocking(self._errors.fileno(), False)
-        process.watch_group(self._process.pid)
+        watch_group(self._process.pid)
         # Also when nobody holds it any more, and when we exit.
         self._end = weakref.finalize(self, _end, self._process, self._wire, self.workdir)
 
@@ -169,10 +172,10 @@ class WarmProgram:
 
 def _end(program: subprocess.Popen[bytes], wire: socket.socket, workdir: Path) -> None:
     wire.close()
-    process.end_group(program, process.GRACE)
+    end_group(program, process.GRACE)
     if program.stderr is not None:
         program.stderr.close()
-    process.forget_group(program.pid)
+    forget_group(program.pid)
     _leave(workdir)
 
 

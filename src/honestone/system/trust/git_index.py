@@ -80,7 +80,8 @@ def _may_name(index: str, inside: bytes) -> bool:
 
 def _listed(top: str, inside: str) -> list[str]:
     """What git tracks there. Where it cannot be asked, the name in its index is enough."""
-    from honestone.system.processes.process import answer_of, base_environment
+    from honestone.system.processes.commands import answer_of
+    from honestone.system.processes.environment import base_environment
 
     words = [
         "git",
