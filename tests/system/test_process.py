@@ -317,7 +317,8 @@ def test_a_dropped_loop_leaves_nothing(tmp_path):
     """A program whose Python ends without cleaning up is ended too."""
     code = (
         "import asyncio, sys, time, pathlib\n"
-        "from honestone.system.processes.process import run, base_environment\n"
+        "from honestone.system.processes.environment import base_environment\n"
+        "from honestone.system.processes.process import run\n"
         "loop = asyncio.new_event_loop()\n"
         "loop.create_task(run(['sh', '-c', 'echo $$ > pid; sleep 60'], cwd=pathlib.Path('.'), env=base_environment()))\n"
         "loop.call_later(100, loop.stop)\n"
