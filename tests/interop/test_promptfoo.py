@@ -19,7 +19,7 @@ from honestone.core.errors import UsageError
 from honestone.core.suite.case import AttemptRule, Case
 from honestone.formats.syntax.document import Document
 from honestone.interop.promptfoo.assertion import FORMATS
-from honestone.interop.promptfoo.asserts import READ_TYPES, assertion_of_cell
+from honestone.interop.promptfoo.assertion_types import READ_TYPES, assertion_of_cell
 from honestone.interop.promptfoo.providers import target_of
 from honestone.interop.promptfoo.read import READERS
 from honestone.interop.promptfoo.templates import MAX_FILLED, fill

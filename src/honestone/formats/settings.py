@@ -41,7 +41,7 @@ BUILT_IN: Final = (
     "self",
 )
 
-_KEYS: Final[dict[str, dict[str, str]]] = tomllib.loads(table_text("settings", __package__))
+_KEYS: Final[dict[str, dict[str, str]]] = tomllib.loads(table_text("settings_keys", __package__))
 # What a key may take: the type of its value, and how messages call it.
 _TYPES: Final[dict[str, tuple[type | UnionType, str]]] = {
     "text": (str, "text"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from honestone.adapters.checks.runner import CheckRunner
+from honestone.adapters.checks.checker import CheckRunner
 from honestone.core.artifact import Version
 from honestone.core.checking.check_problems import read_check
 from honestone.ports import Finding

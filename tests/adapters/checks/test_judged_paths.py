@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from honestone.adapters.checks.check_input import Setting
 from honestone.adapters.checks.judged_paths import judging_changes, judging_names, laid_over
-from honestone.adapters.checks.subject import Setting
 from honestone.core.artifact import Entry, Version
 from honestone.core.judging.rubric import Check
 

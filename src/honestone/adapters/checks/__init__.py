@@ -1,5 +1,5 @@
 """Checks that touch files or run code. The kinds are described in `core.checking.checks`."""
 
-from honestone.adapters.checks.runner import CheckRunner
+from honestone.adapters.checks.checker import CheckRunner
 
 __all__ = ["CheckRunner"]

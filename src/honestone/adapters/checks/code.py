@@ -26,7 +26,13 @@ from typing import Any, Final
 
 from honestone.adapters.checks import grading
 from honestone.adapters.checks import text as text_checks
-from honestone.adapters.checks.subject import CheckWorkspace, Setting, Subject, finding, state_of
+from honestone.adapters.checks.check_input import (
+    CheckWorkspace,
+    Setting,
+    Subject,
+    finding,
+    state_of,
+)
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import CheckAnswer, compile_text_check, visible
 from honestone.core.errors import ProgramMissing, UsageError

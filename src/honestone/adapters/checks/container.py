@@ -7,7 +7,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from honestone.adapters.checks.subject import Setting
+from honestone.adapters.checks.check_input import Setting
 from honestone.core.judging.rubric import Check
 from honestone.system.processes.commands import find_program
 from honestone.system.processes.environment import base_environment

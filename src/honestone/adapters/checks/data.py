@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.adapters.checks import text as text_checks
-from honestone.adapters.checks.subject import Setting, Subject, finding, over_texts
+from honestone.adapters.checks.check_input import Setting, Subject, finding, over_texts
 from honestone.core.artifact import Version, as_text, digest_of
 from honestone.core.checking.checks import CheckAnswer, GaveUp, is_exact, quoted, visible
 from honestone.core.checking.field_accuracy import fields_answer

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from honestone.adapters.checks.check_input import Setting, Subject
 from honestone.adapters.checks.likeness import DEFAULT_BARS, measured
-from honestone.adapters.checks.subject import Setting, Subject
 from honestone.core.artifact import Version
 from honestone.core.checking.likeness import cosine
 from honestone.core.checking.text_form import normal

@@ -12,8 +12,8 @@ from posixpath import dirname, normpath
 from typing import Any, Final
 from urllib.parse import unquote
 
+from honestone.adapters.checks.check_input import Setting, Subject, finding
 from honestone.adapters.checks.markdown import Link, Page, read_page
-from honestone.adapters.checks.subject import Setting, Subject, finding
 from honestone.core.artifact import Version, as_text
 from honestone.core.checking.checks import CheckAnswer, matching, quoted, visible
 from honestone.core.errors import UsageError

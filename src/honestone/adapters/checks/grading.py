@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from honestone.adapters.checks.subject import Subject
+from honestone.adapters.checks.check_input import Subject
 from honestone.adapters.checks.trace import known_of
 from honestone.core.checking.checks import CheckAnswer, visible
 from honestone.core.json_value import json_once

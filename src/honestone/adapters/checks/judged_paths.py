@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
+from honestone.adapters.checks.check_input import Setting
 from honestone.adapters.checks.code import FIXTURES, module_file, program_words
-from honestone.adapters.checks.subject import Setting
 from honestone.core.artifact import Entry, Version
 from honestone.core.checking import judging_words, known_programs
 from honestone.core.checking.checks import matching

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from honestone.adapters.checks.subject import Subject, finding
+from honestone.adapters.checks.check_input import Subject, finding
 from honestone.core.checking.checks import GaveUp, is_exact
 from honestone.core.checking.likeness import bleu, edit_distance, gleu, rouge_n
 from honestone.core.checking.text_form import normal

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from honestone.adapters.checks.runner import CheckRunner
-from honestone.adapters.checks.subject import Subject
+from honestone.adapters.checks.check_input import Subject
+from honestone.adapters.checks.checker import CheckRunner
 from honestone.core.checking.checks import TextCheck
 from honestone.core.judging.rubric import Check
 from honestone.ports import Finding

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.checks import code
-from honestone.adapters.checks.subject import Setting, Subject, finding
+from honestone.adapters.checks.check_input import Setting, Subject, finding
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.checking.script import OddReply, Script, grade, scripts_of, transforms_of

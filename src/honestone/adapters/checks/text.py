@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Final, NoReturn, TypeVar
 
-from honestone.adapters.checks.subject import Subject, over_texts
+from honestone.adapters.checks.check_input import Subject, over_texts
 from honestone.core.checking.checks import (
     CheckAnswer,
     TextCheck,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from honestone.adapters.checks.subject import Subject, finding
+from honestone.adapters.checks.check_input import Subject, finding
 from honestone.core.checking.trace_checks import trace_answer
 from honestone.core.judging.rubric import Check
 from honestone.core.suite.trace import Trace

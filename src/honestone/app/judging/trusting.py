@@ -164,8 +164,8 @@ def _read_allowed(
 
 
 def _runner_of_code(path: Path, judging: JudgingOptions) -> RunCode:
+    from honestone.adapters.checks.check_input import Setting
     from honestone.adapters.checks.scripts import values_of
-    from honestone.adapters.checks.subject import Setting
 
     setting = Setting(
         base=path.parent,

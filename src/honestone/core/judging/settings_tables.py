@@ -1,5 +1,5 @@
-"""The tables of `honestone.toml` that name models, as they are written there. `formats/settings.toml`
-says what each key takes.
+"""The tables of `honestone.toml` that name models, as they are written there.
+`formats/settings_keys.toml` says what each key takes.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from honestone.formats.syntax.reader import Cases, FileReading, Steps
 from honestone.interop.criteria import as_text, gated, undecided
 from honestone.interop.environment import HINT
 from honestone.interop.promptfoo.assertion import Scope
-from honestone.interop.promptfoo.asserts import read_assertions
+from honestone.interop.promptfoo.assertion_types import read_assertions
 from honestone.interop.promptfoo.code import json_values
 from honestone.interop.promptfoo.columns import Columns
 from honestone.interop.promptfoo.hooks import Extension, extended_before_each

@@ -12,7 +12,7 @@ from honestone.formats.syntax.marked import parse_marked
 from honestone.formats.syntax.reader import Cases, FileEntry
 from honestone.interop.criteria import undecided
 from honestone.interop.promptfoo.assertion import FORMATS, TABLES
-from honestone.interop.promptfoo.asserts import lose_problems
+from honestone.interop.promptfoo.assertion_types import lose_problems
 from honestone.interop.promptfoo.cases import CaseReading, RunOptions
 from honestone.interop.promptfoo.columns import Columns
 from honestone.interop.promptfoo.hooks import (

@@ -24,7 +24,7 @@ from honestone.formats.syntax.nodes import node_of
 from honestone.formats.syntax.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.criteria import as_text
 from honestone.interop.promptfoo.assertion import TABLES
-from honestone.interop.promptfoo.asserts import assertion_of_cell, factuality_scores
+from honestone.interop.promptfoo.assertion_types import assertion_of_cell, factuality_scores
 from honestone.interop.promptfoo.code import CODE_FILES, read_transform, suffix_of
 from honestone.interop.promptfoo.made import may_be_fetched, rows_of_dataset, sheet_of, tests_made
 from honestone.interop.promptfoo.providers import Provider

@@ -8,7 +8,7 @@ from typing import Any, Final
 from honestone.formats.syntax.document import Document
 from honestone.formats.syntax.reader import words
 from honestone.interop.promptfoo.assertion import TABLES
-from honestone.interop.promptfoo.asserts import is_type
+from honestone.interop.promptfoo.assertion_types import is_type
 
 
 def signs(document: Document) -> int:

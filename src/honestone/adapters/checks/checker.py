@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, Final, Protocol, cast
 
 from honestone.adapters.checks import text as text_checks
-from honestone.adapters.checks.subject import Setting, Subject
+from honestone.adapters.checks.check_input import Setting, Subject
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import (
     KINDS,
