@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honestone.core.judging import controls
 from honestone.core.judging.controls import false_claim, is_control_item, speaks_to_judges
 from honestone.core.reading.evidence import mentions_word
 
@@ -42,6 +43,27 @@ def test_texts_that_speak_to_judges_are_known(text: str) -> None:
     """In several languages, in letters that no list reads, and disguised."""
     assert speaks_to_judges(text)
     assert speaks_to_judges("word " * 5000 + text)
+
+
+_LISTED = sorted(controls._OF_JUDGING | controls._OF_A_GOOD_ANSWER)
+_PIECES = st.one_of(
+    st.sampled_from([*_LISTED, *map(str.upper, _LISTED)]),
+    st.sampled_from(list(" _-.,\n\x85\xa0\u2003\x1c—“”\u200b\ud800")),
+    st.text(max_size=5),
+    st.text(alphabet="пожалуйста中文字α", max_size=4),
+)
+
+
+@given(st.lists(_PIECES, max_size=12), st.sampled_from(["", " "]))
+def test_the_fast_scan_finds_what_a_plain_reading_of_the_words_finds(
+    pieces: list[str], between: str
+) -> None:
+    """Whatever stands between the words, in ASCII and beyond."""
+    text = between.join(pieces)
+    words = set(re.findall(r"[^\W_]+", text.lower()))
+    both = words & controls._OF_JUDGING and words & controls._OF_A_GOOD_ANSWER
+    unread = controls._OTHER_SCRIPTS.search(text) or controls._DISGUISES.search(text)
+    assert speaks_to_judges(text) is bool(both or unread)
 
 
 @pytest.mark.parametrize("text", PLAIN)

@@ -75,16 +75,38 @@ _DISGUISES: Final = re.compile(
 )
 
 
+# What `speaks_to_judges` does with ASCII, a byte at a time: small letters, and spaces for all that is
+# in no word.
+_TO_WORDS: Final = bytes(
+    ord(letter.lower()) if (letter := chr(code)).isascii() and letter.isalnum() else ord(" ")
+    for code in range(256)
+)
+_ASCII: Final = bytes(range(128))
+_JUDGING_BYTES: Final = frozenset(word.encode() for word in _OF_JUDGING)
+_GOOD_ANSWER_BYTES: Final = frozenset(word.encode() for word in _OF_A_GOOD_ANSWER)
+
+
 def speaks_to_judges(text: str) -> bool:
     """Whether a text may be addressed to whoever judges it: it has a word of judging and one of a
     good answer, or letters that no list of words reads.
     """
-    words = set(_WORD.findall(text.lower()))
-    if not words.isdisjoint(_OF_JUDGING) and not words.isdisjoint(_OF_A_GOOD_ANSWER):
-        return True
+    # Every prompt is scanned, so the scan works on bytes and on each different word once.
     if text.isascii():
-        return False
-    return bool(_OTHER_SCRIPTS.search(text) or _DISGUISES.search(text))
+        in_ascii = text.encode().translate(_TO_WORDS).split()
+        return not (_JUDGING_BYTES.isdisjoint(in_ascii) or _GOOD_ANSWER_BYTES.isdisjoint(in_ascii))
+    if _has_unread_letters(text):
+        return True
+    words = set(_WORD.findall(" ".join(set(text.lower().split()))))
+    return not (words.isdisjoint(_OF_JUDGING) or words.isdisjoint(_OF_A_GOOD_ANSWER))
+
+
+def _has_unread_letters(text: str) -> bool:
+    beyond_ascii = text.encode("utf-8", "surrogatepass").translate(None, delete=_ASCII)
+    letters = beyond_ascii.decode("utf-8", "surrogatepass")
+    if _DISGUISES.search(letters):
+        return True
+    # Without what is between them, letters only move together: most texts end here.
+    return bool(_OTHER_SCRIPTS.search(letters) and _OTHER_SCRIPTS.search(text))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -121,6 +143,7 @@ _FAMILY_NAMES: Final = (
     "Hathersage Holmqvist Kettering Lindgaard Marchbanks Northcott Ormerod Pemberley Quillfeather "
     "Ravensworth Stadtler Thackeray Tillinghast Vandermeer Winterbourne"
 ).split()
+_NO_DIGITS: Final = bytes(code for code in range(256) if code not in b"0123456789")
 _SEPARATORS: Final = re.compile(r"(?<=\d)[\s,.'’_](?=\d)")
 
 
@@ -143,16 +166,23 @@ def false_claim(seed: bytes, text: str, mentions: Callable[[str, str], bool]) ->
     `mentions`: whether a text has a word, as evidence is read.
     """
     lowered = text.lower()
-    digits = _SEPARATORS.sub("", lowered)
     for attempt in count():
         seed = sha256(seed).digest()
         claim = _drawn_claim(seed, 4 + attempt // 8)
-        if claim.absent in lowered or claim.absent in digits:
+        if claim.absent in lowered:
+            continue
+        if claim.absent.isdecimal() and _has_number(lowered, claim.absent):
             continue
         # As evidence is read: with marks and line ends between its letters it is in the text too.
         if not mentions(text, claim.absent):
             return claim
     raise AssertionError("no text has every number")
+
+
+def _has_number(text: str, number: str) -> bool:
+    """Whether a text has a number, with separators between its digits too."""
+    digits = text.encode("utf-8", "surrogatepass").translate(None, delete=_NO_DIGITS)
+    return number.encode() in digits and number in _SEPARATORS.sub("", text)
 
 
 def _drawn_claim(seed: bytes, length: int) -> FalseClaim:

@@ -133,6 +133,9 @@ _NOT_OF_A_WORD: Final = re.compile(
 )
 _BETWEEN_LETTERS: Final = re.compile(r"(?<![a-z])([a-z])[^a-z0-9]+(?=[a-z](?![a-z]))")
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)[\s,.'’](?=\d)")
+_NOT_ALPHANUMERIC: Final = bytes(
+    code for code in range(256) if not (code < 128 and chr(code).isalnum())
+)
 
 
 def mentions_word(text: str, word: str) -> bool:
@@ -147,7 +150,12 @@ def mentions_word(text: str, word: str) -> bool:
         plain = html.unescape(plain)
     if not plain.isascii():
         plain = unicodedata.normalize("NFKD", plain)
-    plain = _NOT_OF_A_WORD.sub("", plain.casefold())
+    plain = plain.casefold()
+    # Nearly every text ends here: what follows only takes out what is not a letter or a digit.
+    in_order = plain.encode("utf-8", "surrogatepass").translate(None, delete=_NOT_ALPHANUMERIC)
+    if word.encode() not in in_order:
+        return False
+    plain = _NOT_OF_A_WORD.sub("", plain)
     if word in plain:
         return True
     between = _BETWEEN_DIGITS if word.isdecimal() else _BETWEEN_LETTERS
