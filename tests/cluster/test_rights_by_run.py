@@ -307,7 +307,7 @@ def test_roles_are_made_by_a_command(server: Server, desk: Desk, url: str) -> No
     printed = desk.run("store", "roles", "--sql")
     assert printed.code == 0 and "grant select on all tables" in printed.out
     server.sql(printed.out, database)
-    page = (Path(__file__).parents[2] / "docs/reference/cluster.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/cluster.md").read_text(encoding="utf-8")
     assert all(part.strip() in page for part in printed.out.split("\n\n"))
     server.sql(f"create role plain_{database} login password 'PASSWORD'", database)
     plain = {"HONESTONE_STORE": server.url(database, user=f"plain_{database}", password="PASSWORD")}

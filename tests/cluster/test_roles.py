@@ -1,4 +1,4 @@
-"""The rights of docs/reference/cluster.md, word for word: what each role can do by commands, and what the
+"""The rights of docs/cluster.md, word for word: what each role can do by commands, and what the
 database refuses it.
 """
 
@@ -19,7 +19,7 @@ from honestone.core.record.store_address import store_address
 from .server import Server
 from .site import Site
 
-PAGE = Path(__file__).parents[2] / "docs/reference/cluster.md"
+PAGE = Path(__file__).parents[2] / "docs/cluster.md"
 SUITE = "suite: 1\ncases:\n  - {id: a, input: an apple, rubric: [it says apple]}\n  - {id: b, input: a pear, rubric: [it says apple]}\n"
 REFUSED = {
     "reader": (

@@ -158,7 +158,7 @@ class PostgresStore:
         self._db.make(work)
 
     def make_roles(self) -> None:
-        """The roles of docs/reference/cluster.md with their rights, as they are for this format. Raises
+        """The roles of docs/cluster.md with their rights, as they are for this format. Raises
         StoreError.
         """
 

@@ -259,7 +259,7 @@ class PostgresConnection:
     def _trouble(self, error: psycopg.Error) -> StoreError:
         hint = "`honestone runs store check` says more"
         if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
-            hint = "this database user may not write to the store: ask its owner for the rights (docs/reference/cluster.md)"
+            hint = "this database user may not write to the store: ask its owner for the rights (docs/cluster.md)"
         elif isinstance(error, errors.DiskFull):
             hint = "make room on the server; what was kept so far is not lost"
         return StoreError(f"the store {self.address.shown}: {self._error_text(error)}", hint=hint)

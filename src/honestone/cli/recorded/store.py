@@ -68,7 +68,7 @@ def roles(
 ) -> int:
     """Make the roles honestone_reader, honestone_coordinator and honestone_runner in the database
     of a shared store, and give them their rights. Run it as the owner of the tables, again after
-    each `runs store migrate`; docs/reference/cluster.md says what each may do.
+    each `runs store migrate`; docs/cluster.md says what each may do.
     """
     if as_sql:
         write(store_roles(here()))
