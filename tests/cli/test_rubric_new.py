@@ -119,6 +119,8 @@ def test_a_template_with_other_bars(desk: Desk) -> None:
         ([*FLAGS, "--anchors", "voice: a | b | c | d | e", "--yes"], "both --item and --anchors"),
         ([*FLAGS, "--judge", "human", "--yes"], "is not a model"),
         ([*FLAGS, "--judge", "mock", "--yes"], "is not a model"),
+        ([*FLAGS, "--judge", "agent:me", "--yes"], "is not a model"),
+        ([*FLAGS, "--judge", "script:true", "--yes"], "is not a model"),
         ([*FLAGS, "--judge", "nobody", "--yes"], "unknown judge"),
         ([*FLAGS, "--output", ".", "--yes"], "is a folder"),
     ],

@@ -9,6 +9,7 @@ import re
 import select
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -410,6 +411,23 @@ def test_a_store_that_was_removed_and_made_again_is_another_one(shown: tuple[Des
         path.rmdir() if path.is_dir() else path.unlink()
     desk.run("eval", "note.md", "--rubric", "rubric.yaml", "-q")
     assert server.ask(f"/run/{old}")[0] == 404 and len(json.loads(server.get("/api/runs"))) == 1
+
+
+def test_a_run_without_its_beginning_is_one_clear_page(shown: tuple[Desk, Server]) -> None:
+    """As it is one clear error of `show`; the list still has every run."""
+    desk, server = shown
+    newest = runs(desk)[0]["id"]
+    (path,) = (desk.folder / ".honestone").glob("*.db")
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute(
+            "update events set data = (select data from events where run = ?1 and seq = 2)"
+            " where run = ?1 and seq = 1",
+            (newest,),
+        )
+    for address in (f"/run/{newest}", f"/api/run/{newest}"):
+        status, _, page = server.ask(address)
+        assert status == 404 and "is damaged" in page, (address, page)
+    assert len(json.loads(server.get("/api/runs"))) == len(runs(desk))
 
 
 def test_a_port_in_use_is_refused_and_the_usual_one_gives_way(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from honestone.app.run_figures import RunFigures
-from honestone.app.runs.records import RunRecord
+from honestone.app.runs.records import RunRecord, record_in
 from honestone.app.runs.run_list import (
     ListedRun,
     chosen_runs,
@@ -160,7 +160,7 @@ class Viewer:
     def run(self, name: str) -> Iterator[RunRecord]:
         """A run by its id, the beginning of it, or `last`. Raises StoreError with near names."""
         with self.store() as store:
-            yield RunRecord(store=store, info=store.find_run(name))
+            yield record_in(store, name)
 
     def table(self, record: RunRecord) -> CaseTable:
         """A suite's run without its texts."""

@@ -30,21 +30,19 @@ def make_model(workspace: Workspace, name: str, *, what: str, instead: str) -> M
     from honestone.adapters.context import AdapterContext
     from honestone.adapters.judges.prompted import PromptedJudge
     from honestone.adapters.models.absent import AbsentModel
-    from honestone.adapters.registry import make_judge
+    from honestone.adapters.registry import judge_kind, make_judge
 
+    context = AdapterContext(
+        cwd=workspace.folder, settings=workspace.settings, person=workspace.ask_person
+    )
     refusal = UsageError(
         f"the judge `{name}` is not a model, so it cannot draft {what}",
         hint=f"name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings; {instead}",
     )
-    # A person and a host agent are refused before they are made, as making them opens the store.
-    if name == "human" or name.startswith(("human:", "agent:")):
+    # Not made first: a person's forms and a host agent's mailbox are opened when they are made.
+    if judge_kind(name, context) not in ("model", "absent"):
         raise refusal
-    judge = make_judge(
-        name,
-        AdapterContext(
-            cwd=workspace.folder, settings=workspace.settings, person=workspace.ask_person
-        ),
-    )
+    judge = make_judge(name, context)
     if type(judge) is not PromptedJudge:
         raise refusal
     if isinstance(judge.model, AbsentModel):

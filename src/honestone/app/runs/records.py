@@ -17,7 +17,7 @@ from honestone.core.events import EvaluationStarted
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
     from honestone.core.artifact import Version
-    from honestone.core.events import TableColumns
+    from honestone.core.events import Event, TableColumns
     from honestone.ports import RunInfo, Store
     from honestone.report.documents.case_by_case import SuiteReport
     from honestone.report.documents.imported import ImportedDoc
@@ -32,10 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """A run of an open store. Its `info.kind` says which of the methods apply."""
+    """A run of an open store. Its `info.kind` says which of the methods apply; `beginning` is its
+    first event.
+    """
 
     store: Store
     info: RunInfo
+    beginning: Event
 
     def scorecards(self) -> Iterator[ScorecardDoc]:
         from honestone.app.judging.measured.known_noise import noise_on_record
@@ -47,8 +50,7 @@ class RunRecord:
     @property
     def table_columns(self) -> TableColumns | None:
         """The columns of the table whose rows were judged; None of a run over artifacts."""
-        started = next(self.store.iter_events(self.info.id))
-        return started.table if isinstance(started, EvaluationStarted) else None
+        return self.beginning.table if isinstance(self.beginning, EvaluationStarted) else None
 
     def judged_texts(self) -> Iterator[tuple[ScorecardDoc, str | None]]:
         """Every artifact with the text that its quotes are from; None where the record does not
@@ -153,7 +155,7 @@ class RunRecord:
             case _:
                 from honestone.app.runs.import_loop import imported_document
 
-                return imported_document(run, self.store.events(run)[0])
+                return imported_document(run, self.beginning)
 
     def diffs(self) -> Iterator[tuple[str, str]]:
         """What each round was and came to, and what it changed as a unified diff."""
@@ -195,18 +197,18 @@ class RunRecord:
 def open_run(workspace: Workspace, name: str) -> Iterator[RunRecord]:
     """A run by its id, the beginning of it, or `last`. Raises StoreError with near names."""
     with workspace.open_store(readonly=True, is_shown=True) as store:
-        info = store.find_run(name)
-        _require_beginning(store, info)
-        yield RunRecord(store=store, info=info)
+        yield record_in(store, name)
 
 
-def _require_beginning(store: Store, info: RunInfo) -> None:
-    """Raises StoreError for a run whose first event is damaged or gone: nothing can be made of the
-    others without it.
+def record_in(store: Store, name: str) -> RunRecord:
+    """The same of an open store. Raises StoreError also where the first event is damaged or gone:
+    nothing can be made of the others without it.
     """
+    info = store.find_run(name)
     first = next(store.iter_events(info.id), None)
     if first is None or first.type != "started":
         raise StoreError(
             f"run {info.id} is damaged: event 1 of run {info.id} is not its beginning",
             hint="the other runs are kept: `honestone runs` lists them",
         )
+    return RunRecord(store=store, info=info, beginning=first)
