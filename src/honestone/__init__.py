@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from honestone.core.artifact import Artifact, Version
     from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
     from honestone.core.judging.ballot import Ballot, Mark
-    from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
-    from honestone.core.judging.scorecard import Outcome, Rule, Scorecard, Verdict, judge_gate
+    from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, Rule
+    from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict, judge_gate
     from honestone.core.judging.scorer import Scorer
     from honestone.core.suite.case import Case, Message, Suite
 
@@ -105,7 +105,7 @@ _PLACES = {
     "Check": "core.judging.rubric",
     "Scorer": "core.judging.scorer",
     "Scorecard": "core.judging.scorecard",
-    "Rule": "core.judging.scorecard",
+    "Rule": "core.judging.rubric",
     "Outcome": "core.judging.scorecard",
     "Verdict": "core.judging.scorecard",
     "judge_gate": "core.judging.scorecard",

@@ -192,6 +192,56 @@ def test_votes_combine_as_asked(desk: Desk, rule: str, score: float) -> None:
     assert evaluate(desk, "note.md", *judges, combine=rule).json["score"] == score
 
 
+@pytest.mark.parametrize(
+    ("key", "option", "score"),
+    [("min", None, 10.0), ("median", None, 80.0), ("min", "mean", 60.0), ("median", "min", 10.0)],
+)
+def test_a_rubric_says_how_votes_combine_and_the_command_overrides_it(
+    desk: Desk, key: str, option: str | None, score: float
+) -> None:
+    """90, 80 and 10 by the rubric's own rule; the option holds before it, also when rescored."""
+    desk.rubric(ANCHORED + f"combine: {key}\n")
+    desk.file("note.md", "x\n")
+    judges = [level(desk, f"j{number}", number) for number in (90, 80, 10)]
+    card = evaluate(desk, "note.md", *judges, **({} if option is None else {"combine": option}))
+    assert card.json["score"] == score
+    again = desk.run("rescore", card.json["run"], "--combine", "mean", "--json").json
+    assert again["score"] == 60.0
+
+
+def test_a_rubric_that_combines_otherwise_is_another_contract(desk: Desk) -> None:
+    """`combine` is in the contract; a rule that does not exist is refused with its place."""
+    desk.file("note.md", "x\n")
+    judge = level(desk, "one", 90)
+    contracts = set()
+    for more in ("", "combine: mean\n", "combine: min\n"):
+        desk.rubric(ANCHORED + more)
+        contracts.add(evaluate(desk, "note.md", judge).json["contract"])
+    assert len(contracts) == 3
+    desk.rubric(ANCHORED + "combine: most\n")
+    refused = evaluate(desk, "note.md", judge)
+    assert refused.is_refusal and "one of `mean`, `median`, `majority`, `min`" in refused.err
+
+
+def test_cases_of_a_suite_combine_by_their_own_rubrics(desk: Desk) -> None:
+    """Two of three say yes: by majority the case passes, by the mean of the shared rubric not."""
+    body = 'print(json.dumps({"criteria": {c["id"]: {"met": MET} for c in request["criteria"]}}))'
+    words = []
+    for name, met in (("a", "True"), ("b", "True"), ("c", "False")):
+        words += ["--judge", desk.judge(name, body.replace("MET", met)).spec]
+    desk.file(
+        "suite.yaml",
+        "suite: 1\ntarget: cmd:cat\nthreshold: 80\nfloor: 0\ncases:\n"
+        "  - {id: mean, input: x, rubric: [It holds]}\n"
+        "  - {id: majority, input: x, rubric: {combine: majority, criteria: [It holds]}}\n",
+    )
+    found = desk.run("eval", "suite.yaml", *words, "--json").json
+    assert {case["id"]: case["status"] for case in found["cases"]} == {
+        "mean": "failed",
+        "majority": "passed",
+    }
+
+
 def test_a_second_equal_judge_is_a_second_draw(ready: Desk) -> None:
     """Named twice, a judge gets `#2`, is asked again with draw 1, and both are on record."""
     judge = ready.judge()

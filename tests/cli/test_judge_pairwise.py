@@ -145,6 +145,9 @@ def test_bars_mean_nothing_in_a_comparison(ready: Desk) -> None:
     judge = model(desk)
     assert "--threshold" in compare(desk, judge, threshold=50).err
     assert compare(desk, judge, combine="min").is_refusal
+    rubric = desk.folder / "rubric.yaml"
+    rubric.write_text(rubric.read_text() + "combine: min\n")
+    assert "always side with A" in compare(desk, judge).err
     assert prompts(desk) == []
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from honestone.core.artifact import Version
 from honestone.core.judging.ballot import Ballot, JudgeState, Mark
-from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
-from honestone.core.judging.scorecard import Rule
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, Rule
 from honestone.core.reading.pairwise import (
     Choice,
     Comparison,

@@ -15,11 +15,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from honestone.core.judging.ballot import CHECK, Ballot, Mark, ballot_from_plain, ballot_to_plain
-from honestone.core.judging.rubric import Check, Criterion, Item, Key, Rubric
+from honestone.core.judging.rubric import Check, Criterion, Item, Key, Rubric, Rule
 from honestone.core.judging.scorecard import (
     Line,
     Outcome,
-    Rule,
     Scorecard,
     missing,
     read_gate_reason,

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 from made_rubrics import points, rubrics, texts, thresholds
 
+from honestone.core.judging.rubric import Rule
 from honestone.core.suite.case import (
     AttemptRule,
     Case,
@@ -63,7 +64,7 @@ def workspaces(draw: st.DrawFn) -> CaseWorkspace:
 
 @st.composite
 def cases(draw: st.DrawFn, id: str) -> Case:
-    rubric = draw(rubrics())
+    rubric = replace(draw(rubrics()), combine=draw(st.none() | st.sampled_from(Rule)))
     known = sorted({c.id for c, _ in rubric.walk()} - {"verdict", "score"})
     criteria = {
         name: draw(spans())

@@ -29,6 +29,25 @@ from honestone.formats.syntax.document import Document
 from property_examples import examples
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "is_by_majority"),
+    [
+        ("notes.yaml", "criteria: [Is kind, Is short]\n", True),
+        ("sheet.csv", "Criterion,3,2,1\nTone,kind,fair,rude\nLength,short,fair,long\n", False),
+    ],
+)
+def test_a_draft_of_yes_no_items_combines_by_majority(
+    tmp_path: Path, name: str, text: str, is_by_majority: bool
+) -> None:
+    """It says so, and shows in a comment how judges are asked on; other drafts say neither."""
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    draft = rubric_from_file(file).text
+    assert ("\ncombine: majority\n" in draft) is is_by_majority
+    assert ("\n# sure: 95 " in draft) is is_by_majority
+    assert parse_rubric(draft, "r").rubric.sure is None
+
+
 @dataclass(frozen=True)
 class Wanted:
     """One criterion as a person means it."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from made_rubrics import fractions, rubrics
 
 from honestone.core.errors import RubricError
-from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
+from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric, Rule
 from honestone.formats.rubric.rubric_file import parse_rubric
 from honestone.formats.rubric.rubric_write import dump_rubric
 from property_examples import examples
@@ -58,9 +58,10 @@ def test_the_written_form() -> None:
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(rubrics())
-def test_what_is_written_is_read_back(rubric: Rubric) -> None:
+@given(rubrics(), st.none() | st.sampled_from(Rule))
+def test_what_is_written_is_read_back(drawn: Rubric, combine: Rule | None) -> None:
     """Every rubric that the format can say survives being written and read."""
+    rubric = replace(drawn, combine=combine)
     assert parse_rubric(dump_rubric(rubric), "r").rubric == rubric
 
 

@@ -18,7 +18,7 @@ from honestone.core.events import (
     total_spend,
 )
 from honestone.core.judging.ballot import Ballot, Mark, answer_problem
-from honestone.core.judging.scorecard import Rule
+from honestone.core.judging.rubric import Rule
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 

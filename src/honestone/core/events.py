@@ -34,8 +34,7 @@ from honestone.core.judging.ballot import (
 )
 from honestone.core.judging.contract import Contract
 from honestone.core.judging.packing import PlainPacked
-from honestone.core.judging.rubric import Key, Rubric
-from honestone.core.judging.scorecard import Rule
+from honestone.core.judging.rubric import Key, Rubric, Rule
 from honestone.core.judging.spend import Spend
 from honestone.core.statistics.labels import PersonLabel
 from honestone.core.suite.case import Case, case_from_plain, case_to_plain

@@ -17,9 +17,11 @@ from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast
 from honestone.core.errors import HonestoneError, RubricError, UsageError
 from honestone.core.judging.rubric import (
     LEAST_LOOKS,
+    RULES,
     TIERS,
     Check,
     Quorum,
+    Rule,
     is_quorum,
     sure_problem,
 )
@@ -282,6 +284,12 @@ def take_tier(reading: ValueReading, value: Any, path: FilePath, owner: str) -> 
     raise reading.must_be("tier", value, path, owner)
 
 
+def take_rule(reading: ValueReading, value: Any, path: FilePath, owner: str) -> Rule:
+    if value in RULES:
+        return Rule(value)
+    raise reading.must_be("combination", value, path, owner)
+
+
 def take_level(reading: ValueReading, value: Any, path: FilePath, owner: str) -> Fraction:
     return _take_number(reading, "level", value, path, owner, None)
 
@@ -355,6 +363,7 @@ PLAIN_VALUES: Final[ValueReaders] = {
     "sure": take_sure,
     "looks": take_looks,
     "tier": take_tier,
+    "combination": take_rule,
     "level": take_level,
     "flag": take_flag,
     "command": take_command,

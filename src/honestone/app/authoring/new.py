@@ -117,9 +117,9 @@ def shipped_rubrics() -> tuple[ShippedRubric, ...]:
 
 
 def rubric_text(draft: RubricDraft) -> str:
-    from honestone.formats.rubric.rubric_write import dump_rubric
+    from honestone.formats.rubric.rubric_write import dump_draft
 
-    return dump_rubric(draft.rubric())
+    return dump_draft(draft.rubric())
 
 
 def refuse_incomplete(answers: RubricAnswers) -> None:

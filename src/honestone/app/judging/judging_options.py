@@ -21,10 +21,10 @@ from honestone.core.judging.rubric import (
     TIERS,
     Quorum,
     Rubric,
+    Rule,
     is_quorum,
     sure_problem,
 )
-from honestone.core.judging.scorecard import Rule
 from honestone.core.judging.settings_tables import LimitName
 from honestone.ports import Embedder, Function, Judge, SizedJudge, Store
 

@@ -16,6 +16,7 @@ from honestone.app.judging.rubric_plan import RubricPlan, contract_for
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.judging.ballot import asked_criteria
+from honestone.core.judging.rubric import Rule
 from honestone.core.reading.pairwise import ORDERS, pair_question
 from honestone.engine.judging.pairwise import PairJudged, judge_pair
 from honestone.engine.judging.seats import Seat
@@ -62,10 +63,6 @@ def _refuse_bars(judging: JudgingOptions) -> None:
                 f"{name} is a bar for scores, and a comparison has none",
                 hint="`honestone eval` scores each artifact",
             )
-    if judging.combine == "min":
-        raise UsageError(
-            "--combine min would always side with A", hint="use mean, median or majority"
-        )
 
 
 class _Pair:
@@ -75,6 +72,11 @@ class _Pair:
         self._judging = request.judging
         self._names = [printable(path) for path in paths]
         self._plan = RubricPlan.read(workspace, request.rubric, request.judging, paths)
+        if self._plan.scorer.rule is Rule.MIN:
+            raise UsageError(
+                "`combine` (--combine) is min, which would always side with A",
+                hint="use --combine mean, median or majority",
+            )
         self._loaded: list[Loaded] = [self._plan.load(path) for path in paths]
         self._a, self._b = (loaded.version for loaded in self._loaded)
         for version in (self._a, self._b):
@@ -104,7 +106,7 @@ class _Pair:
                     self._b,
                     panel=panel,
                     checker=self._plan.checker,
-                    rule=self._judging.rule,
+                    rule=self._plan.scorer.rule,
                 ),
                 panel.close,
             )

@@ -97,7 +97,11 @@ class RubricPlan:
         path = None if named is None else workspace.path(named)
         found = with_sure(
             with_bars(
-                rubric, threshold=options.threshold, floor=options.floor, quorum=options.quorum
+                rubric,
+                threshold=options.threshold,
+                floor=options.floor,
+                quorum=options.quorum,
+                combine=options.combine,
             ),
             options,
         )
@@ -283,10 +287,15 @@ def load_source(
 
 
 def with_bars(
-    rubric: Rubric, *, threshold: float | None, floor: float | None, quorum: Quorum | None = None
+    rubric: Rubric,
+    *,
+    threshold: float | None,
+    floor: float | None,
+    quorum: Quorum | None = None,
+    combine: str | None = None,
 ) -> Rubric:
-    """Bars are points from 0 to 100; None leaves the rubric's own. Raises UsageError for other
-    numbers.
+    """Bars are points from 0 to 100; None leaves the rubric's own. A `combine` of the command is
+    kept with the run, and takes the place of the rubric's. Raises UsageError for other numbers.
     """
     if threshold is not None:
         rubric = replace(rubric, threshold=bar_share("--threshold", threshold))
@@ -294,6 +303,8 @@ def with_bars(
         rubric = replace(rubric, floor=bar_share("--floor", floor))
     if quorum is not None:
         rubric = replace(rubric, quorum=quorum)
+    if combine is not None and rubric.combine is not None:
+        rubric = replace(rubric, combine=None)
     return rubric
 
 

@@ -85,7 +85,9 @@ def _artifacts(
     found = (
         started.rubric if request.rubric is None else load_rubric(workspace.path(request.rubric))
     )
-    rubric = with_bars(found, threshold=request.threshold, floor=request.floor)
+    rubric = with_bars(
+        found, threshold=request.threshold, floor=request.floor, combine=request.combine
+    )
     rule = request.combine or str(started.rule)
     contract = digest_json({**started.contract, "rubric": plain_of_contract(rubric), "rule": rule})
     was = RescoredDoc(run=info.id, contract=info.contract)
@@ -149,7 +151,9 @@ def _suite(store: Store, info: RunInfo, request: RescoreRequest) -> RescoredRun:
         log,
         run=info.id,
         rule=rule,
-        bars=lambda rubric: with_bars(rubric, threshold=request.threshold, floor=request.floor),
+        bars=lambda rubric: with_bars(
+            rubric, threshold=request.threshold, floor=request.floor, combine=request.combine
+        ),
     )
     report = replace(
         suite_document(record),

@@ -408,7 +408,11 @@ def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
     def with_own_bars(rubric: Rubric) -> Rubric:
         if id(rubric) not in rubrics:
             rubrics[id(rubric)] = with_bars(
-                rubric, threshold=judging.threshold, floor=judging.floor, quorum=judging.quorum
+                rubric,
+                threshold=judging.threshold,
+                floor=judging.floor,
+                quorum=judging.quorum,
+                combine=judging.combine,
             )
         return rubrics[id(rubric)]
 

@@ -29,6 +29,7 @@ from honestone.core.judging.rubric import (
     Criterion,
     Item,
     Rubric,
+    Rule,
     as_written,
     slug,
 )
@@ -102,8 +103,22 @@ class RubricDraft:
     def rubric(self) -> Rubric:
         """Raises RubricError when it breaks a rule of the format."""
         return Rubric(
-            criteria=self.criteria, title=self.about, threshold=self.threshold, floor=self.floor
+            criteria=self.criteria,
+            title=self.about,
+            threshold=self.threshold,
+            floor=self.floor,
+            combine=combination_of(self.criteria),
         )
+
+
+def combination_of(criteria: Iterable[Criterion]) -> Rule | None:
+    """How the votes of judges are combined in a new rubric: by their majority where judges answer
+    every item with yes or no, since a mean of misread marks shrinks to the middle. None for others.
+    """
+    items = [item for top in criteria for one, _ in top.walk() for item in one.items]
+    asked = [item for item in items if item.check is None]
+    is_yes_no = bool(asked) and all(item.anchors is None for item in asked)
+    return Rule.MAJORITY if is_yes_no else None
 
 
 # -----------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 from itertools import count, pairwise
@@ -31,6 +32,19 @@ DEFAULT_THRESHOLD = Fraction(70, 100)
 DEFAULT_FLOOR = Fraction(60, 100)
 Quorum: TypeAlias = int | Literal["all"]
 QUORUM_WORDS: Final = "a whole number from 1, or `all`"
+
+
+class Rule(StrEnum):
+    """How the votes on one item become one number."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    MAJORITY = "majority"
+    MIN = "min"
+
+
+# The rules by their names.
+RULES: Final = tuple(map(str, Rule))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +177,8 @@ class Rubric:
         tier of `judges audit`, may decide.
     `sure`: judges are asked on until the verdict is this probable (0-1), within `max_looks` looks
         of judges. The second is a limit and not a part of the contract.
+    `combine`: how the votes of several judges on one item become one. None: as the command says,
+        else their mean.
 
     Raises RubricError when it breaks a rule of the format.
     """
@@ -176,6 +192,7 @@ class Rubric:
     require_tier: str | None = None
     sure: Fraction | None = None
     max_looks: int | None = None
+    combine: Rule | None = None
 
     def __post_init__(self) -> None:
         for problem in problems(self):
@@ -314,6 +331,8 @@ def problems(rubric: Rubric) -> Iterator[RubricError]:
         yield _problem("sure", ("sure",), why=why)
     if rubric.max_looks is not None and rubric.max_looks < LEAST_LOOKS:
         yield _problem("max-looks", ("max_looks",), looks=rubric.max_looks)
+    if rubric.combine is not None and rubric.combine not in RULES:
+        yield _problem("combine", ("combine",), combine=rubric.combine, words=", ".join(RULES))
     yield from _group_problems(rubric.criteria, ("criteria",), set())
 
 
@@ -457,6 +476,7 @@ _ITEM: Final = Codec(
 )
 _PARTS: Final[Mapping[object, Form]] = {
     Fraction: Form(str, Fraction),
+    Rule: Form(str, Rule),
     tuple[Criterion, ...]: Form(
         lambda criteria: [_CRITERION.write(one) for one in criteria],
         lambda rows: tuple(_CRITERION.read(row) for row in rows),

@@ -30,15 +30,6 @@ from honestone.core.numbers import ONE, ZERO, show_bar, show_points
 DISAGREEMENT = Fraction(20, 100)
 
 
-class Rule(StrEnum):
-    """How the votes on one item become one number."""
-
-    MEAN = "mean"
-    MEDIAN = "median"
-    MAJORITY = "majority"
-    MIN = "min"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemLine:
     """The combined votes on one item. Scores are 0-1.

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, JudgeState, Mark
-from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
-from honestone.core.judging.scorecard import ItemLine, Line, Rule, Scorecard, judge_gate
+from honestone.core.judging.rubric import Criterion, Item, Key, Rubric, Rule
+from honestone.core.judging.scorecard import ItemLine, Line, Scorecard, judge_gate
 from honestone.core.numbers import ONE, ZERO, exact
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ class _Votes(NamedTuple):
 
 class Scorer:
     """A rubric and a combination rule, ready to combine ballots. `card` is a pure function of the
-    ballots.
+    ballots. The rubric's own rule holds before `rule`.
     """
 
     def __init__(self, rubric: Rubric, rule: Rule = Rule.MEAN) -> None:
         self.rubric = rubric
-        self.rule = rule
+        self.rule = rule if rubric.combine is None else Rule(rubric.combine)
         self.asks_judges = rubric.asks_judges
         self.has_fixes = rubric.has_fixes
         self.can_fail = rubric.can_fail

@@ -16,8 +16,7 @@ from typing import Final, Literal, TypeAlias
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.judging.ballot import Answer, AskedCriterion, Ballot, Mark, Question
-from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric, as_written
-from honestone.core.judging.scorecard import Rule
+from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric, Rule, as_written
 from honestone.core.judging.scorer import combine as combine_votes
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.reading.reply import ReplyReading, read_evidence, read_numbered, shape_problem

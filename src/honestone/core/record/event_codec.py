@@ -25,8 +25,7 @@ from honestone.core.judging.ballot import (
     ballot_from_plain,
     ballot_to_plain,
 )
-from honestone.core.judging.rubric import Key, Rubric, from_plain, to_plain
-from honestone.core.judging.scorecard import Rule
+from honestone.core.judging.rubric import Key, Rubric, Rule, from_plain, to_plain
 from honestone.core.judging.spend import Spend, spend_from_plain
 from honestone.core.statistics.labels import PersonLabel
 from honestone.core.suite.trace import Trace

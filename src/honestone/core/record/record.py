@@ -29,8 +29,8 @@ from honestone.core.events import (
 )
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.contract import ContractDocument, digest_json
-from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import ItemLine, Outcome, Rule, Verdict
+from honestone.core.judging.rubric import Rubric, Rule
+from honestone.core.judging.scorecard import ItemLine, Outcome, Verdict
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.numbers import to_points

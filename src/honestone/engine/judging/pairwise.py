@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from honestone.core.artifact import Version
 from honestone.core.judging.ballot import Ballot, JudgeState
 from honestone.core.judging.packing import PlainPacked
-from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import Rule
+from honestone.core.judging.rubric import Rubric, Rule
 from honestone.core.judging.spend import Spend
 from honestone.core.reading import pairwise
 from honestone.engine.judging.ballots import check_ballot

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from honestone.core.authoring.rubric_drafting import combination_of
 from honestone.core.errors import FileError, RubricError
 from honestone.core.json_value import visible
 from honestone.core.judging.rubric import (
@@ -24,7 +25,7 @@ from honestone.core.judging.rubric import (
 )
 from honestone.core.numbers import ONE
 from honestone.formats.rubric.rubric_file import DRAFT_LINE
-from honestone.formats.rubric.rubric_write import dump_rubric
+from honestone.formats.rubric.rubric_write import dump_draft
 
 LEFT_OUT: Final = "left out"
 MOST_CRITERIA: Final = 500
@@ -138,7 +139,7 @@ class RubricFromFile:
         head += [f"# Taken: {visible(used, 2000)}."]
         head += [f"# Left out: {visible(left, 2000)}."] if left else []
         head += ["# Threshold and floor are not from that file: set the bars that you mean."]
-        return "".join(f"{line}\n" for line in head) + dump_rubric(self.rubric)
+        return "".join(f"{line}\n" for line in head) + dump_draft(self.rubric)
 
 
 def drafted(
@@ -162,11 +163,13 @@ def drafted(
             f"`{source}` holds more than {MOST_CRITERIA} rows that look like criteria: too many for a rubric"
         )
     try:
+        criteria = _criteria(found, set(), notes)
         rubric = Rubric(
-            criteria=_criteria(found, set(), notes),
+            criteria=criteria,
             title=_short(title),
             threshold=threshold,
             floor=floor,
+            combine=combination_of(criteria),
         )
     except RubricError as error:
         raise FileError(

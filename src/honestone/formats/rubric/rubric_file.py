@@ -26,6 +26,7 @@ from honestone.core.judging.rubric import (
     Item,
     Quorum,
     Rubric,
+    Rule,
     as_written,
     problems,
     slug,
@@ -377,6 +378,7 @@ class UncheckedRubric:
     require_tier: str | None = None
     sure: Fraction | None = None
     max_looks: int | None = None
+    combine: Rule | None = None
     criteria: tuple[Criterion, ...] = ()
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 from honestone.core.checking.checks import own_bar
 from honestone.core.errors import RubricError
-from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, slug
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, Rule, slug
 from honestone.core.suite.case import Suite
 from honestone.formats.fields import VERSION
 from honestone.formats.syntax.yaml_lines import entry, flow, indent, number_text, scalar, text_lines
 
 # Checks and anchors up to this long are written on one line.
 INLINE = 90
+_SURE_COMMENT = "# sure: 95   # ask judges on until the verdict is 95 % sure"
 
 
 def dump_rubric(rubric: Rubric) -> str:
@@ -30,6 +31,8 @@ def dump_rubric(rubric: Rubric) -> str:
     ]
     if rubric.quorum is not None:
         lines.append(f"quorum: {rubric.quorum}")
+    if rubric.combine is not None:
+        lines.append(f"combine: {rubric.combine}")
     lines += vouching_lines(rubric)
     if rubric.sure is not None:
         lines.append(f"sure: {number_text(rubric.sure * 100)}")
@@ -39,6 +42,14 @@ def dump_rubric(rubric: Rubric) -> str:
     for criterion in rubric.criteria:
         lines += indent(entry(list(criterion_lines(criterion))))
     return "\n".join(lines) + "\n"
+
+
+def dump_draft(rubric: Rubric) -> str:
+    """The text of a new rubric. Where judges answer with yes or no it shows how to ask them on."""
+    text = dump_rubric(rubric)
+    if rubric.combine is not Rule.MAJORITY or rubric.sure is not None:
+        return text
+    return text.replace("\ncriteria:\n", f"\n{_SURE_COMMENT}\ncriteria:\n", 1)
 
 
 def vouching_lines(of: Rubric | Suite) -> list[str]:

@@ -211,6 +211,7 @@ class CaseReading(SuiteValueReading):
                 key=TIERS.index,
                 default=None,
             ),
+            combine=next((part.combine for part in parts[::-1] if part.combine), None),
             criteria=criteria,
         )
         rubric = self._sound(draft, parts[::-1], places, path)
@@ -248,6 +249,7 @@ class CaseReading(SuiteValueReading):
                 floor=draft.floor,
                 require_calibration=draft.require_calibration,
                 require_tier=draft.require_tier,
+                combine=draft.combine,
                 criteria=draft.criteria,
             )
         except RubricError:
@@ -268,6 +270,7 @@ class CaseReading(SuiteValueReading):
             floor=_first(part.floor, DEFAULT_FLOOR),
             require_calibration=part.require_calibration,
             require_tier=part.require_tier,
+            combine=part.combine,
             criteria=part.criteria,
         )
         return self._sound(draft, [part], self._places(part), path)

@@ -145,7 +145,7 @@ class _Common:
 
     def names_gate_of(self, rubric: Rubric) -> bool:
         """Whether a case with this rubric can leave threshold, floor and title to the suite."""
-        return (rubric.threshold, rubric.floor, rubric.title) == (
+        return rubric.combine is None and (rubric.threshold, rubric.floor, rubric.title) == (
             self.threshold,
             self.floor,
             self.title,
@@ -160,7 +160,8 @@ def _common(cases: Sequence[Case]) -> _Common:
     own_gate = [
         c
         for c in cases
-        if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)
+        if c.rubric.combine is not None
+        or (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)
     ]
     criteria = _shared_criteria(cases, own_gate)
     settings = {
@@ -276,13 +277,16 @@ def _judged_by(rubric: Rubric, common: _Common) -> Iterator[str]:
     else:
         checks = checks if len(checks) < len(own) else ()
         listed = own[: len(own) - len(checks)]
-        yield from rubric_lines(
-            listed, title=rubric.title, gate=gate_lines(rubric.threshold, rubric.floor)
-        )
+        yield from rubric_lines(listed, title=rubric.title, gate=_gate_of(rubric))
     if checks:
         yield "checks:"
         for check in checks:
             yield from indent(_check(check))
+
+
+def _gate_of(rubric: Rubric) -> list[str]:
+    lines = gate_lines(rubric.threshold, rubric.floor)
+    return lines if rubric.combine is None else [*lines, f"combine: {rubric.combine}"]
 
 
 def _as_checks(criteria: tuple[Criterion, ...], ids: set[str]) -> tuple[Check, ...]:

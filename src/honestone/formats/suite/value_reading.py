@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from honestone.core.errors import FileError, HonestoneError, UsageError
-from honestone.core.judging.rubric import Check, Criterion, Rubric
+from honestone.core.judging.rubric import Check, Criterion, Rubric, Rule
 from honestone.core.suite.case import Message
 from honestone.formats.project import require_readable
 from honestone.formats.rubric.rubric_file import RUBRIC_VALUES, RubricReading, RubricSource
@@ -35,6 +35,7 @@ class RubricPart:
     title: str = ""
     require_calibration: bool = False
     require_tier: str | None = None
+    combine: Rule | None = None
     is_template: bool = False
 
 
@@ -128,6 +129,7 @@ class SuiteValueReading(RubricReading):
             title=got.get("title", ""),
             require_calibration=got.get("require_calibration", False),
             require_tier=got.get("require_tier"),
+            combine=got.get("combine"),
             is_template=has_holes(self.marked.node(path)),
         )
 
@@ -201,6 +203,7 @@ class SuiteValueReading(RubricReading):
             title=rubric.title,
             require_calibration=rubric.require_calibration,
             require_tier=rubric.require_tier,
+            combine=rubric.combine,
             is_template=is_ours and has_holes(source.marked.root),
         )
 
