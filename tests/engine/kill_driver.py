@@ -35,6 +35,7 @@ STORE_WRITES = (
     "append_many",
     "keep_reply",
     "keep_replies",
+    "keep_together",
     "finish_run",
 )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -26,6 +26,8 @@ _LOOKED_AT: Final = 32
 _FIRST_PAUSE: Final = 0.02
 # Seconds between two looks at a request that another process is asking.
 _LONGEST_PAUSE: Final = 0.5
+# Numbers of the places that this process gave back, the last one at the end, by their account.
+_GIVEN_BACK: Final[defaultdict[str, deque[int]]] = defaultdict(lambda: deque(maxlen=_LOOKED_AT))
 
 
 @asynccontextmanager
@@ -81,7 +83,8 @@ async def turn(journal: Journal, rates: RateLimits | None, tokens: int = 0) -> A
         yield
     finally:
         if place is not None:
-            await journal.give_back_reply(place)
+            await journal.give_back_reply(_place_name(place, rates))
+            _GIVEN_BACK[rates.account].append(place)
 
 
 async def settle(journal: Journal, rates: RateLimits | None, estimated: int, usage: Usage) -> None:
@@ -93,7 +96,7 @@ async def settle(journal: Journal, rates: RateLimits | None, estimated: int, usa
         )
 
 
-async def _place(journal: Journal, rates: RateLimits) -> str | None:
+async def _place(journal: Journal, rates: RateLimits) -> int | None:
     """One of as many places as calls of the account may be under way; it ends with its process."""
     if rates.concurrency is None:
         return None
@@ -108,12 +111,28 @@ async def _place(journal: Journal, rates: RateLimits) -> str | None:
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
-async def _free_place(journal: Journal, rates: RateLimits, most: int) -> str | None:
-    for number in random.sample(range(most), min(most, _LOOKED_AT)):
-        name = f"place {number} of {rates.account}"
-        if await journal.claim_reply(name):
-            return name
+async def _free_place(journal: Journal, rates: RateLimits, most: int) -> int | None:
+    for number in _numbers_to_try(rates.account, most):
+        if await journal.claim_reply(_place_name(number, rates)):
+            return number
     return None
+
+
+def _numbers_to_try(account: str, most: int) -> Iterator[int]:
+    """First the place that this process gave back last, which is probably free still. Whether it is
+    is said by the claim alone; another run may have fewer places.
+    """
+    given_back = _GIVEN_BACK[account]
+    while given_back:
+        number = given_back.pop()
+        if number < most:
+            yield number
+            break
+    yield from random.sample(range(most), min(most, _LOOKED_AT))
+
+
+def _place_name(number: int, rates: RateLimits) -> str:
+    return f"place {number} of {rates.account}"
 
 
 class OutOfTime(Exception):

@@ -3,15 +3,16 @@ call is made is said by its subclasses: at once for a store that answers in micr
 (`LoopJournal`), by a thread for one that waits for a server (`thread_journal`).
 
 Events that several tasks append to runs at about the same time are one transaction a run, whoever
-wished for it.
+wished for it. So are replies that come in one turn of the event loop, where the store is a file.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from honestone.adapters.stores import stored
 from honestone.ports import CaseOnRecord, Recordable, Store, StoredReply
 from honestone.system.together import Together
 
@@ -75,6 +76,16 @@ def found_cases(
     runs = dict.fromkeys(run for run, _ in asked)
     every = {run: store.cases_of(run, [id for other, id in asked if other == run]) for run in runs}
     return {(run, id): case for run, cases in every.items() for id, case in cases.items()}
+
+
+class GroupingStore(Store, Protocol):
+    """A store that keeps several replies in one transaction."""
+
+    def keep_together(self, replies: Sequence[stored.NewReply]) -> Sequence[StoredReply | None]:
+        """What `keep_reply` returns, for each of them. Either all are on disk or, when it raises,
+        none.
+        """
+        ...
 
 
 class StoreJournal(ABC):
@@ -157,8 +168,12 @@ class LoopJournal(StoreJournal):
     in the event loop, and nothing is awaited for them.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: GroupingStore) -> None:
         super().__init__(store)
+        self._keep: Callable[[stored.NewReply], Awaitable[Mapping[int, StoredReply | None]]]
+        self._keep = self._together(
+            lambda new: dict(zip(map(id, new), store.keep_together(new), strict=True))
+        )
         self._append: Callable[[AppendWish], Awaitable[Mapping[int, Lost]]]
         self._append = self._together(lambda wishes: append_wishes(store, wishes))
 
@@ -170,3 +185,10 @@ class LoopJournal(StoreJournal):
 
     async def _append_together(self, wish: AppendWish) -> Mapping[int, Lost]:
         return await self._append(wish)
+
+    async def keep_reply(
+        self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
+    ) -> StoredReply | None:
+        # What cannot be written is found here, before it meets the replies of other tasks.
+        new = stored.NewReply(key, judge, stored.encode(reply), known)
+        return (await self._keep(new))[id(new)]

@@ -406,13 +406,24 @@ class SqliteStore:
     def keep_reply(
         self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
     ) -> StoredReply | None:
-        with (
-            self._reading()
-        ):  # One statement is a transaction of its own, and this one runs for every paid call.
-            done = self._db.execute(
-                queries.KEEP_REPLY, (key, judge, stored.timestamp(), stored.encode(reply), known)
-            )
-        return None if done.rowcount or known is None else self.answers([key])[key][known]
+        return self._keep_one(stored.NewReply(key, judge, stored.encode(reply), known))
+
+    def keep_together(self, replies: Sequence[stored.NewReply]) -> list[StoredReply | None]:
+        if len(replies) == 1:
+            return [self._keep_one(replies[0])]
+        with self._transaction():
+            return [self._insert_reply(reply) for reply in replies]
+
+    def _keep_one(self, reply: stored.NewReply) -> StoredReply | None:
+        with self._reading():  # One statement is a transaction of its own.
+            return self._insert_reply(reply)
+
+    def _insert_reply(self, reply: stored.NewReply) -> StoredReply | None:
+        row = (reply.key, reply.judge, stored.timestamp(), reply.data, reply.known)
+        done = self._db.execute(queries.KEEP_REPLY, row)
+        if done.rowcount or reply.known is None:
+            return None
+        return self.answers([reply.key])[reply.key][reply.known]
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
         # In the order they were kept, so that the newest of one key is what stays.

@@ -86,6 +86,15 @@ class NewEvent(NamedTuple):
         return cls(encode(plain), once_of(plain), about)
 
 
+class NewReply(NamedTuple):
+    """A reply that a task keeps: `data` is its JSON, the rest as `ports.Store.keep_reply` has it."""
+
+    key: str
+    judge: str
+    data: bytes
+    known: int | None
+
+
 class AboutCase(NamedTuple):
     """An event in the parts that `honestone.add_event` of a shared store takes: the `case` as the
     queue has it, and the `rest` as JSON. The store writes the other parts into the event itself, so

@@ -176,8 +176,10 @@ _FENCED: Final = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
 
 def only_presence(suite: Suite) -> Iterator[SuiteRemark]:
     for case in suite.cases:
+        if not _looks_for_presence_alone(case):
+            continue
         meant = _ABSENCE.search(_FENCED.sub("", case.input))
-        if meant is not None and _looks_for_presence_alone(case):
+        if meant is not None:
             yield SuiteRemark("only-presence", case.id, {"said": " ".join(meant[0].split())})
 
 

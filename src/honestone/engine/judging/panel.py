@@ -357,8 +357,8 @@ class Panel:
                 ):
                     reply = await ask_judge(seat.id, seat.judge, request, question)
                     limit.reschedule(None)
-                    # At once, before anything else can fail, and not with those of others: a kill
-                    # may cost one reply.
+                    # At once, before it is read: a kill may cost the replies that came in the same
+                    # turn of the event loop, which were in the air all the same.
                     first = await self.journal.keep_reply(key, seat.id, to_builtins(reply), known)
                 await settle(self.journal, seat.rates, tokens, reply.usage)
                 break
