@@ -1,11 +1,13 @@
-"""Figures for notebooks, drawn with matplotlib (the extra `plots`). Each function returns a figure
-that nothing shows by itself.
+"""Figures for notebooks, drawn with matplotlib (the extra `plots`). A figure is shown where it is
+the value of a cell, and nowhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 from honestone.core.errors import UsageError
@@ -29,9 +31,17 @@ def _new_figure(height: float) -> tuple[Figure, Axes]:
         raise UsageError(
             "plot() needs matplotlib, which is not installed", hint="pip install 'honestone[plots]'"
         ) from None
-    # Not by pyplot, which would keep every figure and choose a window.
+    # Not by pyplot, which would keep every figure and choose a window; so the notebook is told here
+    # how to show one.
     figure = figures.Figure(figsize=(_WIDTH, height), layout="constrained")
+    figure._repr_png_ = partial(_png_of, figure)
     return figure, figure.add_subplot()
+
+
+def _png_of(figure: Figure) -> bytes:
+    picture = BytesIO()
+    figure.savefig(picture, format="png")
+    return picture.getvalue()
 
 
 def _safe(name: str) -> str:

@@ -14,7 +14,11 @@ from honestone.app.doors.results import DocumentResult
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.trust.agreement import AgreementDoc
 from honestone.report.documents.trust.audit import AuditDoc, AuditedJudgeDoc
-from honestone.report.documents.trust.calibration import CalibratedJudgeDoc, CalibrationDoc
+from honestone.report.documents.trust.calibration import (
+    CalibratedJudgeDoc,
+    CalibrationDoc,
+    HumanCeilingDoc,
+)
 from honestone.report.documents.trust.noise import NoiseDoc, NoisyJudgeDoc
 
 if TYPE_CHECKING:
@@ -48,6 +52,11 @@ class CalibrationResult(DocumentResult):
     def judges(self) -> Sequence[CalibratedJudgeDoc]:
         """Each judge with `kappa`, `tpr`, `tnr`, `bias`, `corrected` and its `criteria`."""
         return self.report.judges
+
+    @property
+    def human_ceiling(self) -> HumanCeilingDoc | None:
+        """How far the people agree with each other; None where one person labelled."""
+        return self.report.human_ceiling
 
     @property
     def verdict(self) -> str:
