@@ -177,11 +177,8 @@ acceptance: $(READY) ## the acceptance scripts next to this checkout, where they
 acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
 	@tools/make/acceptance_slow.sh $(SCRIPTS) $(BIN)/python $(or $(TURN),0) $(SLOW)
 
-# Cases of a later issue are left out: what promptfoo takes for equal, for JSON and for a regular expression.
-LATER := ^f-pf-(regex|contains-json|icontains)
-
 public: $(READY) ## the cases from public bug reports next to this checkout, where they are
-	@tools/make/public.sh ../shared/public3 $(BIN)/python '$(LATER)'
+	@tools/make/public.sh ../shared/public3 $(BIN)/python
 
 # The script a3 is `make demo` and `make test` in a fresh clone, which CI itself is.
 test-all: lint quick test test-kills test-docs test-deep test-clis test-model test-cluster test-containers test-pages \

@@ -185,10 +185,52 @@ def test_every_type_is_read_or_lost() -> None:
     assert not set(READ_TYPES) & set(FORMATS.lost)
 
 
-def test_a_pattern_of_another_language_is_lost(tmp_path: Path) -> None:
-    """A regular expression that Python cannot read is no mistake of the writer."""
-    (loss,) = losses(tmp_path, "[{type: regex, value: '(?<year>[0-9]{4})'}, {type: is-json}]")
-    assert "Python" in loss
+def test_a_pattern_that_only_javascript_reads_is_tried_by_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A back-reference, and what JavaScript refuses; without Node each is a loss by its name."""
+    text = HEAD + (
+        "tests:\n  - vars: {word: x}\n    assert:\n"
+        "      - {type: regex, value: '(a)\\1'}\n      - {type: not-regex, value: '(?i)a'}\n"
+        "      - {type: regex, value: '^\\d(?<year>[0-9]{4})'}\n"
+    )
+    monkeypatch.setattr("honestone.interop.promptfoo.asserts.which", lambda name: "/usr/bin/node")
+    source = suite_of(READERS[0], put(tmp_path, text))
+    assert not lost(source)
+    criteria = source.suite.cases[0].rubric.criteria
+    checks = [item.check for one in criteria for item in one.items if item.check is not None]
+    assert [one.name for one in checks] == ["script", "not-script", "regex"]
+    assert [one.requirement for one in criteria][:2] == [
+        "matches /(a)\\1/, by JavaScript",
+        "does not match /(?i)a/, by JavaScript",
+    ]
+    assert checks[2].options == {"exact": "javascript"}
+    monkeypatch.setattr("honestone.interop.promptfoo.asserts.which", lambda name: None)
+    first, second = lost(suite_of(READERS[0], put(tmp_path, text)))
+    assert "`regex`" in first and "(a)\\1" in first and "node" in first
+    assert "`regex`" in second and "(?i)a" in second
+
+
+LOST_SCHEMAS = [
+    ("is-json", {"type": "object", "unknown": 1}, "unknown"),
+    ("is-json", {"$schema": "https://json-schema.org/draft/2020-12/schema"}, "draft 7"),
+    ("contains-json", {"type": "string", "format": "regex"}, "regex"),
+    ("contains-json", {"type": "string", "pattern": "(a)\\1"}, "pattern"),
+    ("not-is-json", {"type": "object"}, "not-is-json"),
+    ("not-contains-json", {"type": "object"}, "not-contains-json"),
+    ("not-equals", {"a": 1}, "not-equals"),
+    ("icontains-any", ["a", ""], "empty"),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "said"), LOST_SCHEMAS)
+def test_what_means_something_else_in_promptfoo_is_lost_by_its_name(
+    tmp_path: Path, kind: str, value: object, said: str
+) -> None:
+    """Schemas that Ajv refuses or reads in its own way, and opposites that are none."""
+    written = json.dumps([{"type": kind, "value": value}, {"type": "is-json"}])
+    (loss,) = losses(tmp_path, written)
+    assert said in loss and kind.removeprefix("not-") in loss
 
 
 def test_mistakes_are_told_all_at_once_with_near_matches(tmp_path: Path) -> None:
@@ -1156,14 +1198,14 @@ tests:
       - {type: regex, value: '('}
 """
     source = suite_of(READERS[0], put(tmp_path, text))
-    assert [c.requirement for c in source.suite.cases[0].rubric.criteria] == ["is JSON"]
+    requirements = [c.requirement for c in source.suite.cases[0].rubric.criteria]
+    assert requirements == ["is JSON", "matches /(/, by JavaScript"]
     assert [loss.partition(" ")[2] for loss in lost(source)] == [
         "`contains` takes a text, not a list",
         "`similar` takes a text, not ''",
         "`contains-any` takes a list of texts, not a mapping",
         "`threshold` is 3.5, but must be from 0 to 1",
         "`word-count` needs a `value`: a number of words or {min, max}",
-        "`regex` is not a valid pattern: missing ), unterminated subpattern at position 0 (patterns are Python's here)",
     ]
     outside = text.replace("value: [a, b]", "value: 'file:///etc/passwd'")
     assert any(

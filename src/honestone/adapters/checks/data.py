@@ -5,17 +5,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn, cast
 
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.check_input import Setting, Subject, finding, over_texts
 from honestone.core.artifact import Version, as_text, digest_of
 from honestone.core.checking.checks import CheckAnswer, GaveUp, is_exact, quoted, visible
 from honestone.core.checking.field_accuracy import fields_answer
+from honestone.core.checking.javascript.formats import OF_NUMBERS, OF_TEXTS, meets
+from honestone.core.checking.javascript.looks import is_javascript, objects_in
+from honestone.core.checking.javascript.patterns import compile_javascript
+from honestone.core.checking.javascript.schemas import schema_problem
 from honestone.core.checking.looks import json_parts, json_problem
 from honestone.core.checking.text_form import normal_value
 from honestone.core.errors import FileError, UsageError
@@ -58,11 +64,14 @@ async def find(check: Check, subject: Subject) -> Finding:
         return await text_checks.find(check, subject)
     if check.kind == "field-accuracy":
         return finding(check, over_texts(check, subject, lambda text: _fields(check, text)))
+    parts = _objects if is_javascript(check) else json_parts
     if check.kind == "contains-json" and not isinstance(check.value, Mapping):
-        return finding(check, over_texts(check, subject, _contains))
+        return finding(check, over_texts(check, subject, partial(_contains, parts)))
     problem_of = _validator(check, subject.setting, subject.version)
     if check.kind == "contains-json":
-        return finding(check, over_texts(check, subject, lambda text: _contains(text, problem_of)))
+        return finding(
+            check, over_texts(check, subject, partial(_contains, parts, problem_of=problem_of))
+        )
 
     def look(text: str) -> CheckAnswer:
         problem, can_tell = problem_of(_calls_in(text) if check.kind == "function-calls" else text)
@@ -80,12 +89,43 @@ async def find(check: Check, subject: Subject) -> Finding:
 _MOST_PARTS: Final = 1000
 
 
+def _objects(text: str) -> Iterator[str]:
+    """The objects that promptfoo finds in a text, as JSON: written as YAML they count too."""
+    for found in objects_in(text, _json_or_yaml):
+        yield json.dumps(found)
+
+
+# A comment of JavaScript, unless it is in a text.
+_COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\\n])*"|'[^'\n]*')|//.*""")
+
+
+def _json_or_yaml(text: str) -> Json:
+    """Raises ValueError."""
+    try:
+        value: Json = json.loads(text, parse_constant=_no_number)
+        return value
+    except ValueError:
+        yaml = import_module("ruamel.yaml").YAML(typ="safe", pure=True)
+        yaml.allow_duplicate_keys = True
+        try:
+            found = yaml.load(_COMMENT.sub(lambda match: match[1] or "", text))
+            return cast(Json, json.loads(json.dumps(found, default=str)))
+        except (import_module("ruamel.yaml.error").YAMLError, TypeError, ValueError) as error:
+            raise ValueError(str(error)) from None
+
+
+def _no_number(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
 def _contains(
-    text: str, problem_of: Callable[[str], tuple[str | None, bool]] | None = None
+    parts: Callable[[str], Iterator[str]],
+    text: str,
+    problem_of: Callable[[str], tuple[str | None, bool]] | None = None,
 ) -> CheckAnswer:
     """Whether one of the objects and lists in a text fits; why the last one does not."""
     wrong, found, is_sure = "no JSON object or list in it", 0, True
-    for part in islice(json_parts(text), _MOST_PARTS):
+    for part in islice(parts(text), _MOST_PARTS):
         found += 1
         problem, can_tell = (None, True) if problem_of is None else problem_of(part)
         if problem is None:
@@ -121,6 +161,8 @@ def _validator(
             hint="pip install 'honestone[schema]'",
         ) from None
     schema = _schema(check, setting, version)
+    if is_javascript(check):
+        return _problems_of(jsonschema, unresolvable, _as_ajv(jsonschema, check, schema))
     validators = jsonschema.validators.validator_for(
         schema, default=jsonschema.Draft202012Validator
     )
@@ -142,6 +184,13 @@ def _validator(
     # network.
     validator = validators(schema, registry=known.REGISTRY)
     in_form = None if is_exact(check) else validators(normal_value(schema), registry=known.REGISTRY)
+    return _problems_of(jsonschema, unresolvable, validator, in_form)
+
+
+def _problems_of(
+    jsonschema: Any, unresolvable: Any, validator: Any, in_form: Any = None
+) -> Callable[[str], tuple[str | None, bool]]:
+    """What a validator says of a text, and where it is there the one of the normal form."""
 
     def best_error(value: Json) -> Any:
         """The error that says most, as the text is written and then in normal form."""
@@ -149,7 +198,7 @@ def _validator(
         if error is None or in_form is None:
             return error
         plain = normal_value(value)
-        is_same = plain == value and in_form.schema == schema
+        is_same = plain == value and in_form.schema == validator.schema
         return error if is_same else jsonschema.exceptions.best_match(in_form.iter_errors(plain))
 
     def problem_of(text: str) -> tuple[str | None, bool]:
@@ -166,6 +215,52 @@ def _validator(
         return (None if errors is None else visible(f"{errors.json_path}: {errors.message}")), True
 
     return problem_of
+
+
+def _as_ajv(jsonschema: Any, check: Check, schema: Any) -> Any:
+    """A validator of draft 7 with the patterns and formats of Ajv. Raises UsageError."""
+    problem = schema_problem(schema)
+    if problem is None:
+        try:
+            jsonschema.Draft7Validator.check_schema(schema)
+        except (jsonschema.SchemaError, RecursionError) as error:
+            problem = visible(str(getattr(error, "message", error)))
+    if problem is not None:
+        raise UsageError(f"`{check.kind}` is not a JSON Schema that Ajv reads: {problem}")
+
+    def pattern(_: Any, rule: str, value: Any, __: Any) -> Iterator[Any]:
+        found = compile_javascript(rule, is_unicode=True)
+        if isinstance(value, str) and found.search(value) is None:
+            yield jsonschema.ValidationError(f"{value!r} does not match {rule!r}")
+
+    def of_patterns(validator: Any, rules: Any, value: Any, _: Any) -> Iterator[Any]:
+        for rule, inner in rules.items() if isinstance(value, dict) else ():
+            found = compile_javascript(rule, is_unicode=True)
+            for name in filter(found.search, value):
+                yield from validator.descend(value[name], inner, path=name, schema_path=rule)
+
+    def of_others(validator: Any, rule: Any, value: Any, around: Any) -> Iterator[Any]:
+        if not isinstance(value, dict):
+            return
+        patterns = [
+            compile_javascript(one, is_unicode=True) for one in around.get("patternProperties", ())
+        ]
+        for name in value.keys() - around.get("properties", {}).keys():
+            if any(one.search(name) for one in patterns):
+                continue
+            if rule is False:
+                yield jsonschema.ValidationError(f"additional property {name!r}")
+            else:
+                yield from validator.descend(value[name], rule, path=name)
+
+    formats = jsonschema.FormatChecker(formats=())
+    for name in (*OF_TEXTS, *OF_NUMBERS):
+        formats.checks(name)(partial(meets, name=name))
+    made = jsonschema.validators.extend(
+        jsonschema.Draft7Validator,
+        {"pattern": pattern, "patternProperties": of_patterns, "additionalProperties": of_others},
+    )
+    return made(schema, format_checker=formats)
 
 
 def _schema_problem(jsonschema: Any, validators: Any, schema: Any) -> str | None:

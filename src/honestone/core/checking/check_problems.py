@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from honestone.core.checking.checks import KINDS, OWN
 from honestone.core.checking.field_accuracy import field_problems
 from honestone.core.checking.gave_up import GaveUp as GaveUp
+from honestone.core.checking.javascript.looks import is_javascript
+from honestone.core.checking.javascript.patterns import NotTranslated, compile_javascript
+from honestone.core.checking.javascript.schemas import schema_problem
 from honestone.core.checking.looks import listed_words
 from honestone.core.checking.patterns import FLAGS, compile_regex
 from honestone.core.checking.trace_checks import count_problems
@@ -83,6 +86,8 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
             f"`{check.name}` takes {kind.takes}, not {_shown_value(check.value)}",
             _help(check, kind),
         )
+    elif is_javascript(check):
+        yield from ((check.name, *problem) for problem in _javascript_problems(check))
     elif check.kind in _PROBLEMS:
         yield from (
             (check.name, *problem) for problem in _PROBLEMS[check.kind](check.name, check.value)
@@ -182,6 +187,29 @@ def _regex_problems(name: str, value: str | Mapping[str, str]) -> Problems:
         yield f"`{name}` is not a valid pattern: {error.msg}{at}", _regex_hint(value, error)
     except (OverflowError, RecursionError, ValueError) as error:
         yield f"`{name}` is not a valid pattern: {error}", None
+
+
+def _javascript_problems(check: Check) -> Problems:
+    """What is wrong with a pattern or a schema that is read as JavaScript's."""
+    if check.kind in ("json-schema", "contains-json"):
+        problem = schema_problem(check.value)
+        if problem is not None:
+            yield f"`{check.name}` as JavaScript reads it: {problem}", None
+    if check.kind != "regex":
+        return
+    if not isinstance(check.value, str):
+        yield f"`{check.name}` has no flags with `exact: javascript`", "give it the pattern alone"
+        return
+    try:
+        compile_javascript(check.value)
+    except NotTranslated as why:
+        code = (
+            f"{{language: javascript, code: 'new RegExp({json.dumps(check.value)}).test(output)'}}"
+        )
+        yield (
+            f"`{check.name}` is a pattern that only JavaScript itself reads: {why}",
+            f"script: {code}",
+        )
 
 
 _PROBLEMS: Final[Mapping[str, Callable[..., Problems]]] = {

@@ -18,6 +18,9 @@ from typing import Final, Literal, TypeAlias, TypedDict
 from honestone.core.artifact import Entry, Version
 from honestone.core.checking.added_kinds import added_kinds
 from honestone.core.checking.gave_up import GaveUp as GaveUp
+from honestone.core.checking.javascript.looks import is_javascript
+from honestone.core.checking.javascript.looks import look_of as javascript_look
+from honestone.core.checking.javascript.patterns import compile_javascript, units
 from honestone.core.checking.looks import LOOKS, Look, listed_words
 from honestone.core.checking.patterns import GUARDS, compile_regex, path_pattern
 from honestone.core.checking.text_form import asks_for_line_breaks, form_words, normal, normal_value
@@ -80,6 +83,8 @@ def compile_text_check(check: Check) -> TextCheck:
 
 def _look_of(check: Check) -> Look:
     """The look at a text, in the forms that the check compares."""
+    if is_javascript(check):
+        return javascript_look(check)
     build, side = LOOKS.get(check.kind) or _added(check), int(check.negated)
     as_written = build(check.value)[side]
     if check.kind in _OF_NORMAL_FORM and not is_exact(check):
@@ -129,8 +134,8 @@ def _in_either_form(check: Check, as_written: Look, in_form: Look) -> Look:
 
 
 def is_exact(check: Check) -> bool:
-    """Whether texts are compared as their bytes are, and in no other form."""
-    return check.options.get("exact") == "bytes"
+    """Whether texts are compared as they are written, and in no other form."""
+    return check.options.get("exact") in ("bytes", "javascript")
 
 
 def _asks_for_form(check: Check) -> bool:
@@ -154,6 +159,8 @@ def is_text_check(check: Check) -> bool:
 
 def searches(check: Check, text: str) -> list[tuple[re.Pattern[str], str]]:
     """What a `regex` check searches, and by which pattern, one after the other until one is found."""
+    if is_javascript(check):
+        return [(compile_javascript(str(check.value)), units(text))]
     found = [(compile_regex(check.value), text)]
     if is_exact(check) or _asks_for_form(check):
         return found

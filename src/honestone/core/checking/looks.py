@@ -33,7 +33,7 @@ def _fold(text: str) -> str:
     return text.lower() if text.isascii() else text.casefold()
 
 
-def _holds(
+def holds_words(
     words: tuple[str, ...], fold: Callable[[str], str], *, need: Literal["all", "any"]
 ) -> tuple[Look, Look]:
     """What is wrong when the words should be there, and when they should not."""
@@ -78,7 +78,7 @@ def _look_contains(value: str | Sequence[str], fold: Callable[[str], str]) -> tu
     FIXME]`.
     """
     words = listed_words(value)
-    return _holds(words, fold, need="all")[0], _holds(words, fold, need="any")[1]
+    return holds_words(words, fold, need="all")[0], holds_words(words, fold, need="any")[1]
 
 
 def _look_equals(value: str) -> tuple[Look, Look]:
@@ -249,11 +249,11 @@ def _look_markup(
 
 LOOKS: Final[Mapping[str, Callable[..., tuple[Look, Look]]]] = {
     "contains": partial(_look_contains, fold=_same),
-    "contains-all": lambda value: _holds(listed_words(value), _same, need="all"),
-    "contains-any": lambda value: _holds(listed_words(value), _same, need="any"),
+    "contains-all": lambda value: holds_words(listed_words(value), _same, need="all"),
+    "contains-any": lambda value: holds_words(listed_words(value), _same, need="any"),
     "icontains": partial(_look_contains, fold=_fold),
-    "icontains-all": lambda value: _holds(listed_words(value), _fold, need="all"),
-    "icontains-any": lambda value: _holds(listed_words(value), _fold, need="any"),
+    "icontains-all": lambda value: holds_words(listed_words(value), _fold, need="all"),
+    "icontains-any": lambda value: holds_words(listed_words(value), _fold, need="any"),
     "equals": _look_equals,
     "starts-with": _look_starts,
     "ends-with": _look_ends,

@@ -29,6 +29,9 @@ TABLES: Final = FORMATS.tables
 # Fills in `{{name}}`; what it cannot is lost at that place.
 Fill: TypeAlias = Callable[[str, FileReading, Steps], str]
 
+# The option of checks that compare as promptfoo does.
+AS_JAVASCRIPT: Final[Mapping[str, Any]] = {"exact": "javascript"}
+
 _CODE = "is code that makes a value, which honestone does not run"
 
 

@@ -5,14 +5,17 @@ models is lost.
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from shutil import which
 from typing import Final
 
 from honestone.core.checking.check_problems import fits
 from honestone.core.checking.checks import KINDS
+from honestone.core.checking.javascript.patterns import NotTranslated, compile_javascript
 from honestone.core.checking.script import Language, Script
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.rubric import Criterion, as_written, slug
@@ -27,14 +30,20 @@ from honestone.formats.syntax.reader import (
     words,
 )
 from honestone.interop import criteria
-from honestone.interop.promptfoo.assertion import FORMATS, TABLES, Assertion, Scope
+from honestone.interop.promptfoo.assertion import (
+    AS_JAVASCRIPT,
+    FORMATS,
+    TABLES,
+    Assertion,
+    Scope,
+)
 from honestone.interop.promptfoo.code import (
     json_values,
     read_transform,
     script_of,
 )
 from honestone.interop.promptfoo.measures import READ as MEASURES
-from honestone.interop.promptfoo.measures import schema_of
+from honestone.interop.promptfoo.measures import schema_check
 
 _OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a service)"
 
@@ -48,7 +57,27 @@ _OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a servic
 
 def _one_text(a: Assertion) -> Criterion | None:
     text = a.text()
-    return None if text is None else a.check(a.type, text)
+    return None if text is None else a.check(a.type, text, **AS_JAVASCRIPT)
+
+
+def _regex(a: Assertion) -> Criterion | None:
+    """A pattern of JavaScript. One that Python cannot say is tried by Node."""
+    text = a.text()
+    if text is None:
+        return None
+    try:
+        compile_javascript(text)
+    except NotTranslated as why:
+        if which("node") is None:
+            what = f"`{a.type}` is a pattern that only JavaScript reads ({why}): /{text[:60]}/"
+            a.loss(f"{what}, and `node` is not on PATH", "install Node.js (https://nodejs.org)")
+            return None
+        code = f"new RegExp({json.dumps(text)}).test(output)"
+        script = Script(language="javascript", code=code).to_plain()
+        tried = criteria.sound_check(a.at.reading, a.here, "script", script, negated=a.negated)
+        does = "does not match" if a.negated else "matches"
+        return None if tried is None else a.criterion(tried, f"{does} /{text}/, by JavaScript")
+    return a.check(a.type, text, **AS_JAVASCRIPT)
 
 
 def _several_texts(a: Assertion) -> Criterion | None:
@@ -58,10 +87,16 @@ def _several_texts(a: Assertion) -> Criterion | None:
     if not isinstance(value, list) or not value:
         a.takes("a list of texts", value)
         return None
-    return a.check(a.type, [criteria.as_text(v) for v in value])
+    texts = [criteria.as_text(v) for v in value]
+    if a.type.endswith("-any") and "" in texts:
+        a.loss(f"`{a.type}` has an empty text in its list, which every output contains")
+        return None
+    return a.check(a.type, [text for text in texts if text], **AS_JAVASCRIPT)
 
 
 def _comma_separated(text: str) -> list[str]:
+    if '"' not in text:
+        return [word.strip() for word in text.split(",")]
     try:
         rows = list(csv.reader([text.replace("\n", " ")], skipinitialspace=True))
     except csv.Error:
@@ -93,21 +128,21 @@ def _code(a: Assertion) -> Criterion | None:
 
 
 def _equals(a: Assertion) -> Criterion | None:
-    if isinstance(a.at.raw("value"), dict | list):
-        return a.check("json-schema", {"const": a.at.raw("value")})
-    value = a.value()
+    raw = a.at.raw("value")
+    value = raw if isinstance(raw, dict | list) else a.value()
     if isinstance(value, dict | list):
-        return a.check("json-schema", {"const": value})
-    a.at.note("`equals` compares texts without the line breaks at their end")
-    text = a.text()
-    return None if text is None else a.check("equals", text)
+        if a.negated:
+            a.loss("`not-equals` with a value of JSON fails a text that is not JSON in promptfoo")
+            return None
+        return a.check("json-schema", {"const": value}, **AS_JAVASCRIPT)
+    text = criteria.as_text(value) if isinstance(value, bool) else a.text()
+    return None if text is None else a.check("equals", text, **AS_JAVASCRIPT)
 
 
 def _is_json(a: Assertion) -> Criterion | None:
     if not a.at.raw("value"):  # promptfoo looks for no schema where the value is false or empty
         return a.check("is-json", True)
-    schema = schema_of(a)
-    return None if schema is None else a.check("json-schema", schema)
+    return schema_check(a, "json-schema")
 
 
 def _is_markup(a: Assertion) -> Criterion | None:
@@ -358,7 +393,8 @@ def _tool_arguments(a: Assertion) -> Criterion | None:
 
 
 _READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
-    **dict.fromkeys(words("contains icontains starts-with regex"), _one_text),
+    **dict.fromkeys(words("contains icontains starts-with"), _one_text),
+    "regex": _regex,
     **dict.fromkeys(words("contains-any contains-all icontains-any icontains-all"), _several_texts),
     **dict.fromkeys(words("latency cost"), _limit),
     **dict.fromkeys(words("javascript python"), _code),

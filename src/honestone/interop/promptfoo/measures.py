@@ -8,19 +8,20 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
+from honestone.core.checking.javascript.schemas import schema_problem
 from honestone.core.errors import FileError
 from honestone.core.judging.rubric import Criterion, as_written
 from honestone.core.numbers import ZERO
 from honestone.formats.syntax.marked import parse_marked
 from honestone.formats.syntax.reader import shown, words
 from honestone.interop.criteria import as_text
-from honestone.interop.promptfoo.assertion import Assertion
+from honestone.interop.promptfoo.assertion import AS_JAVASCRIPT, Assertion
 
 # promptfoo's own pass mark of `answer-relevance`; the other questions about a context have none.
 ANSWER_RELEVANCE: Final = Fraction(7, 10)
 
 
-def schema_of(a: Assertion) -> Mapping[str, Any] | None:
+def _schema_of(a: Assertion) -> Mapping[str, Any] | None:
     """The JSON Schema of a value, which may be written as text. None, with a problem, where it is
     something else.
     """
@@ -38,11 +39,24 @@ def schema_of(a: Assertion) -> Mapping[str, Any] | None:
     return value
 
 
+def schema_check(a: Assertion, kind: str) -> Criterion | None:
+    """`is-json` and `contains-json` with a schema, as Ajv reads it."""
+    schema = _schema_of(a)
+    if schema is None:
+        return None
+    if a.negated:
+        a.loss(f"`not-{a.type}` with a schema does not mean in promptfoo what it says")
+        return None
+    if (problem := schema_problem(schema)) is not None:
+        a.loss(f"the schema of `{a.type}` is not read as promptfoo reads it: {problem}")
+        return None
+    return a.check(kind, schema, **AS_JAVASCRIPT)
+
+
 def _contains_json(a: Assertion) -> Criterion | None:
-    if "value" not in a.at:
-        return a.check("contains-json", True)
-    schema = schema_of(a)
-    return None if schema is None else a.check("contains-json", schema)
+    if not a.at.raw("value"):  # promptfoo looks for no schema where the value is false or empty
+        return a.check("contains-json", True, **AS_JAVASCRIPT)
+    return schema_check(a, "contains-json")
 
 
 def _is_refusal(a: Assertion) -> Criterion | None:

@@ -1,0 +1,1 @@
+"""Texts, regular expressions and JSON Schemas as JavaScript and its libraries read them."""

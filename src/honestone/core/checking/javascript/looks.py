@@ -1,0 +1,108 @@
+"""Looks at a text as promptfoo takes it, which is JavaScript: its own lower case, line ends that
+count, patterns that see 16-bit units.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, Literal
+
+from honestone.core.checking.gave_up import GaveUp
+from honestone.core.checking.javascript.patterns import compile_javascript, units
+from honestone.core.checking.looks import LOOKS, Look, holds_words
+from honestone.core.json_value import Json, line_of, quoted, visible
+from honestone.core.judging.rubric import Check
+
+
+def is_javascript(check: Check) -> bool:
+    """Whether a check compares as JavaScript does."""
+    return check.options.get("exact") == "javascript"
+
+
+def look_of(check: Check) -> Look:
+    """What says that a text check is not met. Raises NotTranslated for a pattern that Python cannot
+    say.
+    """
+    side = int(check.negated)
+    if check.kind == "regex":
+        return _pattern_look(str(check.value), negated=check.negated)
+    if check.kind == "equals":
+        return _equals_look(str(check.value), negated=check.negated)
+    if check.kind in _ANY_CASE:
+        words = check.words
+        is_any = check.kind == "icontains-any" or (check.kind == "icontains" and check.negated)
+        need: Literal["any", "all"] = "any" if is_any else "all"
+        return holds_words(words, str.lower, need=need)[side]
+    return LOOKS[check.kind](check.value)[side]
+
+
+_ANY_CASE: Final = frozenset(("icontains", "icontains-any", "icontains-all"))
+
+
+def _equals_look(wanted: str, *, negated: bool) -> Look:
+    def differs(text: str) -> str | None:
+        return None if text == wanted else f"it is {quoted(text)}, not {quoted(wanted)}"
+
+    def is_same(text: str) -> str | None:
+        return f"it is {quoted(wanted)}" if text == wanted else None
+
+    return is_same if negated else differs
+
+
+def _pattern_look(written: str, *, negated: bool) -> Look:
+    pattern = compile_javascript(written)
+
+    def misses(text: str) -> str | None:
+        found = pattern.search(units(text))
+        return None if found else f"nothing matches /{visible(written, 120)}/"
+
+    def has(text: str) -> str | None:
+        found = pattern.search(units(text))
+        if found is None:
+            return None
+        shown = found[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return f"found {quoted(shown)} on line {line_of(text, found.start())}"
+
+    return has if negated else misses
+
+
+# How far promptfoo looks for the end of an object, and how many beginnings are tried here.
+_LONGEST: Final = 100_000
+_MOST_BEGINNINGS: Final = 10_000
+
+
+def objects_in(text: str, read: Callable[[str], Json]) -> Iterator[Json]:
+    """The objects in a text, outermost ones only, in order: from each `{` to where as many braces
+    are closed as were opened, those of texts too. At the end of the text the missing ones are put
+    there. `read` raises ValueError for what is no value. Raises GaveUp.
+    """
+    at, tried = text.find("{"), 0
+    while at >= 0:
+        tried += 1
+        if tried > _MOST_BEGINNINGS:
+            raise GaveUp(
+                f"more than {_MOST_BEGINNINGS:,} places in it may be an object's beginning"
+            )
+        end, still_open = _end_of(text, at)
+        try:
+            found = read(text[at:end] + "}" * still_open)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            if isinstance(found, Mapping | list):
+                yield found
+        at = text.find("{", end)
+
+
+_BRACE: Final = re.compile("[{}]")
+
+
+def _end_of(text: str, start: int) -> tuple[int, int]:
+    """Where an object that begins here may end, and how many braces are open there."""
+    still_open, stop = 0, min(start + _LONGEST, len(text))
+    for brace in _BRACE.finditer(text, start, stop):
+        still_open += 1 if brace[0] == "{" else -1
+        if still_open == 0:
+            return brace.end(), 0
+    return stop, still_open
