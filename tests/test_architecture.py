@@ -465,7 +465,8 @@ core.record.event_codec core.record.judge_spends core.record.store_address core.
 core.statistics.labels core.statistics.noise core.suite core.suite.case core.suite.trace
 core.tables engine engine.place formats formats.project formats.settings formats.syntax
 formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes ports report report.building
-report.building.scorecard report.documents report.documents.belief report.documents.scorecard
+report.building.scorecard report.documents report.documents.belief report.documents.findings
+report.documents.scorecard
 report.documents.trust report.documents.trust.noise report.errors report.formats report.terminal
 report.terminal.score_table report.terminal.text system system.drawing system.files system.plugins
 system.processes system.processes.private system.trust system.trust.git_index

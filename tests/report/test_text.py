@@ -163,20 +163,23 @@ def test_a_tree_is_indented_and_penalties_read_as_penalties() -> None:
 
 
 def test_a_reason_of_all_items_is_said_once() -> None:
-    """In the list of what has no answer, in text and Markdown; different reasons stay at their items."""
+    """In the list of what has no answer, in text and Markdown; different reasons stay at their items.
+    That of a judge which answered nothing is in the list of judges alone.
+    """
     why = "x: no usable answer: the reply is empty"
 
-    def report(*notes: str | None) -> samples.Doc:
+    def report(*notes: str | None, state: str = "AVAILABLE") -> samples.Doc:
         items = [samples.item(f"i{n}", f"Says {n}", note=note) for n, note in enumerate(notes)]
         one = samples.criterion("c", None, items=items, interval=[0, 100])
-        broken = samples.judge("x", "DEGRADED", "no usable answer: the reply is empty")
-        judges = [broken | {"problems": ["the reply is empty"]}]
+        judges = [samples.judge("x", state, "no usable answer: the reply is empty")]
         return samples.scorecard("inconclusive", None, [one], judges=judges, interval=[0, 100])
 
     for draw in (scorecard_text, scorecard_markdown):
         shown = draw(report(why, why, why))
         assert f"all 3: {why}" in shown and shown.count(why) == 1
         assert shown.count("the reply is empty") == 2, "the judge's own line says it once"
+        absent = draw(report(why, why, why, state="DEGRADED"))
+        assert "3 items: see" in absent and absent.count("the reply is empty") == 1
         assert f"both: {why}" in draw(report(why, why))
         assert "all 3" not in draw(report(why, why, "y: away")) and "all 1" not in draw(report(why))
 
@@ -321,7 +324,7 @@ def test_a_loop_whose_final_could_not_be_scored_shows_the_interval() -> None:
         "COULD_NOT_JUDGE", baseline=samples.inconclusive(), final=samples.inconclusive(), rounds=[]
     )
     text = improvement_text(doc, Style(width=90))
-    assert "62.5-93.7" in row(text, "overall") and text.startswith("✗ COULD NOT BE JUDGED")
+    assert "62.5-93.7" in row(text, "overall") and text.startswith("? COULD NOT BE JUDGED")
 
 
 def test_a_round_as_it_ends_names_scores_by_judge_and_floors() -> None:

@@ -5,13 +5,13 @@ the terminal and pytest.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from honestone.core.judging.ballot import CHECK
 from honestone.core.reading.evidence import find_quote
 from honestone.report.documents import fields_of
-from honestone.report.documents.scorecard import QuoteDoc, ScorecardDoc
+from honestone.report.documents.scorecard import JudgeDoc, QuoteDoc, ScorecardDoc
 from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import Miss, misses
@@ -24,11 +24,13 @@ _LABEL: Final = 8  # columns of `input` and `output`
 _LOOKS: Final = {"no": "red", "unknown": "yellow", "warn": "yellow", "absent": "dim"}
 
 
-def case_lines(case: CaseDoc, style: Style = PLAIN) -> list[str]:
+def case_lines(
+    case: CaseDoc, style: Style = PLAIN, *, listed: Iterable[JudgeDoc] = ()
+) -> list[str]:
     """Input, output (from where its evidence is) and every miss; an output that is not there is
-    left out.
+    left out. `listed`: judges whose states are said elsewhere.
     """
-    lines = [*_excerpt_lines(case, style), *_missed_lines(case, style)]
+    lines = [*_excerpt_lines(case, style), *_missed_lines(case, style, listed)]
     if case.attempts_words:
         lines += wrap(
             "; ".join(case.attempts_words), style.columns, first=pad("attempts", _LABEL) + "  "
@@ -42,8 +44,8 @@ def _excerpt_lines(case: CaseDoc, style: Style) -> Iterator[str]:
         yield from (label + row for label, row in zip(labels, rows, strict=True))
 
 
-def _missed_lines(case: CaseDoc, style: Style) -> Iterator[str]:
-    found = misses(case)
+def _missed_lines(case: CaseDoc, style: Style, listed: Iterable[JudgeDoc] = ()) -> Iterator[str]:
+    found = misses(case, listed)
     for miss in found[:MOST_MISSES]:
         yield from miss_lines(miss, style)
     if len(found) > MOST_MISSES:

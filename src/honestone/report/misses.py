@@ -8,14 +8,15 @@ scores are said only of what is scored; a yes/no question is met or not. Each th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.scorecard import read_gate_reason
 from honestone.core.numbers import bar_number, points
-from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, QuoteDoc, mark_number
+from honestone.report.documents.findings import SharedQuote, is_listed, own_note, shared_quotes
+from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, JudgeDoc, mark_number
 from honestone.report.documents.suite_case import CaseDoc
 from honestone.system.drawing import line
 
@@ -41,8 +42,11 @@ class Miss:
         return f"{self.requirement}: {self.evidence}" if self.evidence else self.requirement
 
 
-def misses(case: CaseDoc) -> list[Miss]:
-    """What a case that did not pass misses, in the order of its rubric; nothing of one that passed."""
+def misses(case: CaseDoc, listed: Iterable[JudgeDoc] = ()) -> list[Miss]:
+    """What a case that did not pass misses, in the order of its rubric; nothing of one that passed.
+    Why a judge is absent is said once, and not at all where it is `listed` with that reason
+    elsewhere.
+    """
     if case.status == "passed":
         return []
     if case.status in ("skipped", "target-error"):
@@ -56,12 +60,12 @@ def misses(case: CaseDoc) -> list[Miss]:
         Miss(glyph=_glyph(case), requirement=line(one)) for one in _other_reasons(case, found)
     ]
     bars = [one for one in others if read_gate_reason(one.requirement)]
-    return [one for one in others if one not in bars] + found + bars + _absent_judges(case)
+    return [one for one in others if one not in bars] + found + bars + _absent_judges(case, listed)
 
 
-def why(case: CaseDoc) -> list[str]:
+def why(case: CaseDoc, listed: Iterable[JudgeDoc] = ()) -> list[str]:
     """Every miss in words: `["contains '14 days': not found"]`."""
-    return [miss.words for miss in misses(case)]
+    return [miss.words for miss in misses(case, listed)]
 
 
 def _glyph(case: CaseDoc) -> str:
@@ -71,18 +75,18 @@ def _glyph(case: CaseDoc) -> str:
 def _of_criterion(one: CriterionDoc, case: CaseDoc) -> Iterator[Miss]:
     open_items = [item for item in one.items if item.is_problem or item.is_unanswered]
     for item in open_items:
-        yield _of_item(one, item)
+        yield _of_item(one, item, case.judges)
     if one.below_floor and not open_items and (one.items or _is_scored(one, case.criteria)):
         yield Miss(requirement=one.asked or line(one.id), evidence=_score_words(one))
 
 
-def _of_item(one: CriterionDoc, item: ItemDoc) -> Miss:
+def _of_item(one: CriterionDoc, item: ItemDoc, judges: Sequence[JudgeDoc]) -> Miss:
     asked = item.asked
     if item.is_unanswered:
         return Miss(
             glyph="unknown",
             requirement=asked,
-            evidence=line(item.note or "no answer").removeprefix("check: "),
+            evidence=line(own_note(item.note, judges) or "no answer").removeprefix("check: "),
         )
     details = list(_details_of(item))
     if item.kind == "anchors":
@@ -107,7 +111,7 @@ def _score_words(one: CriterionDoc) -> str:
 def _details_of(item: ItemDoc) -> Iterator[str]:
     """Quotes, marks on a scale or votes where there are several, suggestions."""
     many = len(item.votes) > 1
-    for quote in item.evidence:
+    for quote in shared_quotes(item):
         yield _quote_words(quote, many)
     if item.scale:
         marks = (f"{line(judge)} {mark_number(mark)}" for judge, mark in item.votes.items())
@@ -120,8 +124,8 @@ def _details_of(item: ItemDoc) -> Iterator[str]:
         )
 
 
-def _quote_words(quote: QuoteDoc, many: bool) -> str:
-    notes = [line(quote.judge)] if many else []
+def _quote_words(quote: SharedQuote, many: bool) -> str:
+    notes = [*map(line, quote.judges)] if many else []
     notes += ["NOT in the output"] if quote.found is False else []
     return f'"{line(quote.quote, LONGEST_QUOTE)}"' + (f" ({', '.join(notes)})" if notes else "")
 
@@ -187,16 +191,23 @@ def _other_reasons(case: CaseDoc, found: list[Miss]) -> Iterator[str]:
         yield reason
 
 
-def _absent_judges(case: CaseDoc) -> list[Miss]:
-    """Why a case has no verdict, where judges were not there."""
-    if case.status != "inconclusive":
+def _absent_judges(case: CaseDoc, listed: Iterable[JudgeDoc]) -> list[Miss]:
+    """Why a case has no verdict, or an item no answer, where judges were not there."""
+    is_reason = any(
+        item.is_unanswered and item.note and not own_note(item.note, case.judges)
+        for _, item in case.findings
+    )
+    if case.status != "inconclusive" and not is_reason:
         return []
-    absent = [one for one in case.judges if one.is_absent]
+    known = list(listed)
     return [
         Miss(
             glyph="warn",
             requirement=f"{line(one.id)} {one.state}",
-            evidence=line("; ".join(filter(None, (one.reason, one.hint or None)))),
+            evidence=""
+            if is_listed(one, known)
+            else line("; ".join(filter(None, (one.reason, one.hint or None)))),
         )
-        for one in absent
+        for one in case.judges
+        if one.is_absent
     ]

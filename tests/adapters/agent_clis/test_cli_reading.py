@@ -15,8 +15,15 @@ from hypothesis import strategies as st
 from honestone.adapters.agent_clis import known_cli
 from honestone.adapters.agent_clis.base import CliOutcome, Setup, classify, wait_of
 from honestone.adapters.agent_clis.codex import is_strict, toml
-from honestone.adapters.agent_clis.driver import failure, one_line
+from honestone.adapters.agent_clis.driver import (
+    failure,
+    one_line,
+    read_key,
+    require_login,
+    require_sendable,
+)
 from honestone.adapters.agent_clis.gemini import keep_at_signs
+from honestone.ports import CallFailed
 from honestone.system.processes.process import Ended
 
 from .fakes import SAYS, claude_says, codex_fails, codex_says, gemini_fails, gemini_says
@@ -522,6 +529,29 @@ def test_a_wait_is_read_from_words(words: str, seconds: float | None) -> None:
 def test_a_status_is_worth_more_than_wording() -> None:
     """A 401 whose words speak of limits is still a 401."""
     assert classify("rate limit of your network", 401) == ("refused", 401)
+
+
+def test_what_is_refused_before_a_cli_starts_is_not_a_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a key, a login or a prompt that it can take, nothing is sent, so nothing is counted."""
+    cli = known_cli("claude")
+    monkeypatch.delenv("MY_KEY", raising=False)
+    for name in ("CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/nonexistent")
+    by_key = Setup(label="c", program="c", key_names=("MY_KEY",))
+    refusals = (
+        lambda: read_key(cli, by_key),
+        lambda: require_login(cli, Setup(label="c", program="c", auth="login")),
+        lambda: require_sendable(cli, ""),
+        lambda: require_sendable(cli, "/help"),
+        lambda: require_sendable(cli, "x" * (cli.most_characters + 1)),
+    )
+    for refusal in refusals:
+        with pytest.raises(CallFailed) as failed:
+            refusal()
+        assert failed.value.unsent and not failed.value.retryable
 
 
 def test_failures_name_the_variable_and_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:

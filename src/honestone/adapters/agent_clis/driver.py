@@ -79,13 +79,14 @@ def read_key(cli: AgentCli, setup: Setup) -> str:
         return ""
     names = " or ".join(setup.key_names)
     raise CallFailed(
-        f'{names} is not set; export it, or log in with `{cli.sign_in}` and use auth = "login"'
+        f'{names} is not set; export it, or log in with `{cli.sign_in}` and use auth = "login"',
+        unsent=True,
     )
 
 
 def require_login(cli: AgentCli, setup: Setup) -> None:
     if setup.auth == "login" and cli.package and not cli.has_login():
-        raise CallFailed(f"{cli.name} is not logged in; type: {cli.sign_in}")
+        raise CallFailed(f"{cli.name} is not logged in; type: {cli.sign_in}", unsent=True)
 
 
 def require_sendable(cli: AgentCli, text: str) -> None:
@@ -94,14 +95,16 @@ def require_sendable(cli: AgentCli, text: str) -> None:
     """
     start = text.lstrip("\ufeff \t\r\n")
     if not start:
-        raise CallFailed("the prompt is empty")
+        raise CallFailed("the prompt is empty", unsent=True)
     if start[0] in "/@!#":
         raise CallFailed(
-            f"the prompt begins with {start[0]!r}, which an agent CLI may take for a command; begin it with a plain line"
+            f"the prompt begins with {start[0]!r}, which an agent CLI may take for a command; begin it with a plain line",
+            unsent=True,
         )
     if len(text) > cli.most_characters:
         raise CallFailed(
-            f"the prompt has {len(text):,} characters; {cli.name} takes at most {cli.most_characters:,}"
+            f"the prompt has {len(text):,} characters; {cli.name} takes at most {cli.most_characters:,}",
+            unsent=True,
         )
 
 

@@ -576,7 +576,10 @@ def baseline_not_judged(state: LoopState, came_first: str | None) -> Stop:
     if came_first:
         return Stop(result=Result.COULD_NOT_JUDGE, reason=f"the limit came first: {came_first}")
     panel = state.ballots.get((state.original, "panel"), {})
-    reasons = [f"{one.judge}: {one.reason}" for one in panel.values() if one.reason]
+    # Looks of one judge that fail alike are one reason.
+    reasons = list(
+        dict.fromkeys(f"{one.voter}: {one.reason}" for one in panel.values() if one.reason)
+    )
     why = "the baseline has no usable mark" + (f" ({'; '.join(reasons)})" if reasons else "")
     return Stop(result=Result.COULD_NOT_JUDGE, reason=why)
 

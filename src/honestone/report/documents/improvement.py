@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType, field
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from honestone.core.numbers import change, points, sure
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import BeliefDoc
+from honestone.report.documents.findings import states_words
 from honestone.system.drawing import line
 
 IMPROVEMENT: Final = "honestone.improvement/1"
@@ -154,10 +156,14 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         """The outcome when nothing usable came, the reason, judges that were gone, floors that are
         still broken.
         """
+        return self.remarks_next_to(())
+
+    def remarks_next_to(self, listed: Sequence[scorecard.JudgeDoc]) -> list[str]:
+        """The same in a report that lists judges with their reasons: these are not repeated."""
         outcome = self.outcome_words if self.outcome not in ("", "changed") else ""
         reason = line(self.reason or "")
         remarks = [outcome] if outcome and not reason.startswith(outcome[:60]) else []
-        remarks += [reason, scorecard.states_words(self.judges)]
+        remarks += [reason, states_words(self.judges, listed)]
         if self.floor_violations:
             remarks.append("below floor: " + ", ".join(map(line, self.floor_violations)))
         return [part for part in remarks if part]

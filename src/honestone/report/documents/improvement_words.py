@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+from honestone.report.documents.findings import own_note
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.system.drawing import line
 
 
 def result_reasons(doc: ImprovementDoc) -> list[str]:
     """Why the loop ended as it did, which version is in the file now, and what was noise."""
-    reasons = [*_unconfirmed(doc), *([line(doc.reason)] if doc.reason else [])]
+    reasons = [*_unconfirmed(doc), *reason_words(doc)]
     if doc.resumed:
         reasons.append("resumed an earlier run; what it had paid for was not asked again")
     return [*reasons, _delivered(doc), *([doc.noise_words] if doc.noise_words else [])]
+
+
+# A reason that ends with those of judges.
+_NOT_JUDGED: Final = re.compile(r"(the baseline has no usable mark) \((.*)\)", re.DOTALL)
+
+
+def reason_words(doc: ImprovementDoc) -> list[str]:
+    """Why it ended, without the reasons of absent judges, which a report lists with their names."""
+    found = _NOT_JUDGED.fullmatch(doc.reason or "")
+    if found is None:
+        return [line(doc.reason)] if doc.reason else []
+    left = own_note(found[2], doc.last_card.judges if doc.last_card else ())
+    return [line(f"{found[1]} ({left})" if left else found[1])]
 
 
 def _delivered(doc: ImprovementDoc) -> str:

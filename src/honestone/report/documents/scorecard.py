@@ -501,15 +501,6 @@ def mark_number(answer: str | Number) -> str:
     return str(int(answer)) if isinstance(answer, float) and answer.is_integer() else line(answer)
 
 
-def states_words(judges: Iterable[JudgeDoc]) -> str:
-    """The judges that were not there, with why; empty when all were."""
-    return "; ".join(
-        f"{line(one.id)} {line(one.state)}" + (f": {line(one.reason, 120)}" if one.reason else "")
-        for one in judges
-        if one.is_absent
-    )
-
-
 def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
     """Each judge once, in its worst state: one artifact that it failed on must not hide behind the
     others. Its unusable replies are those of all.
@@ -555,42 +546,3 @@ def items_of(criteria: Iterable[CriterionDoc]) -> Iterator[tuple[CriterionDoc, I
     for criterion in criteria:
         for item in criterion.items:
             yield criterion, item
-
-
-# What a report lists of the items: the heading and the glyph.
-GROUPS: Final = (("Not met", "no"), ("Not answered", "unknown"), ("Met, but not in full", "split"))
-
-
-def invented_quotes(criteria: Iterable[CriterionDoc], judge: str) -> str | None:
-    """A remark on a judge none of whose quotes is in what it judged."""
-    found = [
-        quote.found
-        for _, item in items_of(criteria)
-        for quote in item.evidence
-        if quote.judge == judge and quote.found is not None
-    ]
-    if not found or any(found):
-        return None
-    none = "its quote is" if len(found) == 1 else f"none of its {len(found)} quotes is"
-    negated = " not" if len(found) == 1 else ""
-    return (
-        f"{none}{negated} in what it judged, so do not let it decide before "
-        "`honestone judges calibrate` has measured it"
-    )
-
-
-def common_note(found: Sequence[tuple[CriterionDoc, ItemDoc]]) -> str | None:
-    """Why none of several items has an answer, where one reason holds for all of them."""
-    notes = {item.note for _, item in found if item.is_unanswered}
-    note = notes.pop() if len(found) > 1 and len(notes) == 1 else None
-    return note and f"{'both' if len(found) == 2 else f'all {len(found):,}'}: {note}"
-
-
-def grouped_findings(criteria: Sequence[CriterionDoc]) -> list[list[tuple[CriterionDoc, ItemDoc]]]:
-    """The items of each of GROUPS, with their criterion."""
-    pairs = list(items_of(criteria))
-    return [
-        [pair for pair in pairs if pair[1].is_problem],
-        [pair for pair in pairs if pair[1].is_unanswered],
-        [pair for pair in pairs if pair[0].is_improvable(pair[1])],
-    ]

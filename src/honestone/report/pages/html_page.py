@@ -25,6 +25,12 @@ from markupsafe import Markup
 from honestone.core import numbers
 from honestone.report.case_text import evidence_place
 from honestone.report.documents import scorecard
+from honestone.report.documents.findings import (
+    is_listed,
+    listed_judges,
+    shared_quotes,
+    with_own_notes,
+)
 from honestone.report.documents.suite import WORST_FIRST, ComparedCaseDoc
 from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.excerpts import excerpt
@@ -141,6 +147,7 @@ def _environment() -> Environment:
         facts=_facts,
         histogram=_histogram,
         json=json.dumps,
+        listed_judges=listed_judges,
         line=line,
         mark=scorecard.mark_number,
         misses=misses,
@@ -152,6 +159,7 @@ def _environment() -> Environment:
             numbers.score_or_interval(one.score, one.interval) if one.applies else "n/a"
         ),
         sides=_sides,
+        shared_quotes=shared_quotes,
         short=lambda value: "" if value is None else f"{float(value):.6g}",
         state=_state_of,
         sure=numbers.sure,
@@ -159,9 +167,11 @@ def _environment() -> Environment:
         to_show=scorecard.flags_to_show,
         verdict=scorecard.verdict_words,
         why=why,
+        with_own_notes=with_own_notes,
         words=_words,
     )
     found.tests["low"] = is_low
+    found.tests["listed_in"] = is_listed
     return found
 
 

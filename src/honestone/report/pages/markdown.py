@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from html import escape
 from itertools import accumulate
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -23,7 +23,14 @@ from honestone.core.judging.rubric import Item, Rubric
 from honestone.report.case_text import excerpts_of
 from honestone.report.documents import scorecard, suite
 from honestone.report.documents.case_by_case import SuiteReport
+from honestone.report.documents.findings import (
+    finding_groups,
+    listed_judges,
+    shared_quotes,
+    states_words,
+)
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
+from honestone.report.documents.improvement_words import reason_words
 from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.documents.table import TableDoc
 from honestone.report.misses import misses, why
@@ -106,10 +113,14 @@ def markdown_environment() -> Environment:
     """Templates whose values are harmless as Markdown, with our filters."""
     found = environment(_harmless)
     found.globals.update(icons=_ICONS, most=MOST_CHANGED, most_texts=MOST_TEXTS)
-    found.filters.update(
-        depths=scorecard.depths, findings=_findings, history=_history, judge_names=_judge_names
-    )
+    found.filters.update(depths=scorecard.depths, history=_history, judge_names=_judge_names)
     found.filters.update(item_facts=_item_facts, to_show=scorecard.flags_to_show)
+    found.filters.update(
+        findings=finding_groups,
+        reason_words=reason_words,
+        listed_judges=listed_judges,
+        shared_quotes=shared_quotes,
+    )
     found.filters.update(misses=misses, excerpts=_quoted_excerpts, sides=_sides, why=why)
     ours: dict[str, Callable[..., str]] = {
         "arrows": lambda depth: "↳ " * depth,
@@ -168,18 +179,6 @@ def _moved(one: RoundDoc) -> str:
 
 def _judge_names(criteria: Sequence[scorecard.CriterionDoc]) -> list[str]:
     return list(dict.fromkeys(judge for one in criteria for judge in one.by_judge))
-
-
-def _findings(
-    criteria: Sequence[scorecard.CriterionDoc],
-) -> list[tuple[str, list[Any], str | None]]:
-    """What is to be listed: its heading, the items, and the reason that all of them share."""
-    return [
-        (title, found, scorecard.common_note(found))
-        for (title, _), found in zip(
-            scorecard.GROUPS, scorecard.grouped_findings(criteria), strict=True
-        )
-    ]
 
 
 def _item_facts(item: Item) -> str:
@@ -286,14 +285,17 @@ def _looks(doc: ImprovementDoc) -> dict[str, object]:
     """Which judges were there, from the baseline to the last round, and the reasons of those that
     were not.
     """
-    looks: list[tuple[str, list[scorecard.JudgeDoc]]] = [
+    looks: list[tuple[str, Sequence[scorecard.JudgeDoc]]] = [
         ("baseline", doc.baseline.judges if doc.baseline else [])
     ]
     looks += [(f"round {one.round}", one.judges) for one in doc.rounds]
-    rows = [
-        (name, {one.id: one.state for one in judges}, scorecard.states_words(judges))
-        for name, judges in looks
-    ]
+    rows = []
+    known: list[scorecard.JudgeDoc] = []
+    for name, judges in looks:
+        states = {one.id: one.state for one in judges}
+        new = [one for one in judges if one.reason and one not in known]
+        rows.append((name, states, states_words(new)))
+        known += new
     return {
         "judges": list(dict.fromkeys(one.id for _, judges in looks for one in judges)),
         "rows": rows,
@@ -349,9 +351,10 @@ def suite_markdown(report: suite.SuiteReportDoc | SuiteReport, *, most: int = MO
     doc = report.brief()
     top, bottom = (neat(_macro("suite.md.j2", name)(doc)) for name in ("top", "bottom"))
     left = most - len(top) - len(bottom) - 600
-    rows = _rows(report.worst_first(doc), int(left * _ROWS_SHARE))
+    listed = doc.judge_states
+    rows = _rows(report.worst_first(doc), listed, int(left * _ROWS_SHARE))
     table = _TABLE + "\n".join(rows) if rows else ""
-    details = _details(report.worst_first(doc), left - len(table))
+    details = _details(report.worst_first(doc), listed, left - len(table))
     without_details = sum(case.is_open for case in doc.cases) - len(details)
     cut = _cut_words(doc.worst_first[len(rows) :], without_details, doc)
     details_part = _DETAILS + "\n\n".join(details) if details else ""
@@ -394,12 +397,12 @@ def fitting(parts: Sequence[str], size: int) -> list[str]:
     return [part for part, until in zip(parts, sums, strict=True) if until <= size]
 
 
-def _rows(cases: Iterable[CaseDoc], size: int) -> list[str]:
+def _rows(cases: Iterable[CaseDoc], listed: Sequence[scorecard.JudgeDoc], size: int) -> list[str]:
     """A row a case, as many as fit."""
     draw = _macro("suite.md.j2", "row")
     shown: list[str] = []
     for case in cases:
-        drawn = draw(case)
+        drawn = draw(case, listed)
         size -= len(drawn) + 1
         if size < 0:
             break
@@ -407,7 +410,9 @@ def _rows(cases: Iterable[CaseDoc], size: int) -> list[str]:
     return shown
 
 
-def _details(cases: Iterable[CaseDoc], size: int) -> list[str]:
+def _details(
+    cases: Iterable[CaseDoc], listed: Sequence[scorecard.JudgeDoc], size: int
+) -> list[str]:
     """What the open cases miss, each folded, as many as fit; the open ones come first."""
     draw = _macro("suite.md.j2", "detail")
     parts: list[str] = []
@@ -415,7 +420,7 @@ def _details(cases: Iterable[CaseDoc], size: int) -> list[str]:
     for case in cases:
         if not case.is_open:
             break
-        drawn = neat(draw(case)).rstrip("\n")
+        drawn = neat(draw(case, listed)).rstrip("\n")
         size -= len(drawn) + 2
         if size < 0:
             break

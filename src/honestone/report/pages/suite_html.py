@@ -183,6 +183,8 @@ class SuitePage(_Changes):
         self._sizes: list[int] = []
         self.doc = doc = self._report.brief(self._look)
         super().__init__(doc.compared)
+        # A page of one part of a run, a case, has no list of the judges of the run.
+        self.listed = [] if part else doc.judge_states
         self.names = list(dict.fromkeys([*(one.id for one in doc.judge_states), *self._voters]))
         self.numbers = {name: number for number, name in enumerate(self.names, 1)}
         self.longest = longest_text(self._sizes)

@@ -44,6 +44,7 @@ _ROUND_LOOKS: Final = {
 _LOOKS: Final = {
     "PASSED": ("yes", "green"),
     "UNCONFIRMED": ("unknown", "yellow"),
+    "COULD_NOT_JUDGE": ("unknown", "yellow"),
     "INTERRUPTED": ("warn", "yellow"),
 }
 
@@ -56,7 +57,7 @@ def improvement_text(doc: ImprovementDoc, style: Style = PLAIN) -> str:
         _before_and_after(doc, style),
         _rounds(doc, style),
         certification_lines(doc.certification, style),
-        *(findings(card.criteria, style) if card else []),
+        *(findings(card.criteria, card.judges, style) if card else []),
         card_remarks(card, style, doc.last_flags) if card else [],
         judge_table(card.judges if card else [], style, card.criteria if card else ()),
         _advice(doc, style),
@@ -199,9 +200,10 @@ def _after_note(after: _Scored, mark: Number | None, style: Style) -> str:
 
 def _rounds(doc: ImprovementDoc, style: Style) -> list[str]:
     size = max((width(_focus(one)) for one in doc.rounds), default=0)
+    listed = doc.last_card.judges if doc.last_card else []
     lines = [style.paint("Rounds", "bold")] if doc.rounds else []
     for one in doc.rounds:
-        lines += _round_lines(one, style, size, story=True)
+        lines += _round_lines(one, style, size, listed=listed, story=True)
     return lines
 
 
@@ -217,11 +219,19 @@ def _focus(one: RoundDoc) -> str:
     return ", ".join(map(line, one.focus))
 
 
-def _round_lines(one: RoundDoc, style: Style, size: int = 0, *, story: bool = False) -> list[str]:
+def _round_lines(
+    one: RoundDoc,
+    style: Style,
+    size: int = 0,
+    *,
+    listed: Sequence[JudgeDoc] = (),
+    story: bool = False,
+) -> list[str]:
     """`✓ 2  reproducible  accepted  40.0 → 60.0  +12 -3`, and below it why, and which judges were gone.
 
     `size` is the width of the widest focus, so that rounds are in columns where there is room.
-    `story`: also what moved, what the worker said and what it cost.
+    `story`: also what moved, what the worker said and what it cost. `listed`: judges whose reasons
+    the report gives elsewhere.
     """
     glyph, look = _ROUND_LOOKS["gain" if one.is_gain else one.decision]
     glyph = style.paint(style.glyph(glyph), look)
@@ -241,7 +251,7 @@ def _round_lines(one: RoundDoc, style: Style, size: int = 0, *, story: bool = Fa
         lines = [f"{start}{style.paint(focus, 'cyan')}  {decision}"]
     else:
         lines = [start + style.paint(focus, "cyan"), *wrap(decision, style.columns, first=" " * 8)]
-    remarks = [*one.remarks, *(one.story(style.glyph("arrow")) if story else [])]
+    remarks = [*one.remarks_next_to(listed), *(one.story(style.glyph("arrow")) if story else [])]
     for remark in remarks:
         wrapped = wrap(remark, style.columns, first=" " * 8, most=3, more=style.glyph("more"))
         lines += [style.paint(text, "dim") for text in wrapped]

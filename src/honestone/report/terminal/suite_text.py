@@ -4,6 +4,7 @@ summary.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -62,14 +63,17 @@ def _case_lines(report: SuiteReport, doc: SuiteReportDoc, style: Style) -> list[
     score = max(width(case.score_words) for case in cases)
     time = max(width(duration_words(case.time)) for case in cases)
     inner = replace(style, width=style.columns - 4)
+    listed = doc.judge_states
     lines: list[str] = []
     shown = 0
     for case in report.worst_first(doc):
         has_details = case.is_open and shown < MOST_DETAILS
-        lines.append(_case_line(case, style, name, score, time, with_why=not has_details))
+        lines.append(
+            _case_line(case, style, name, score, time, [] if has_details else why(case, listed))
+        )
         if has_details:
             shown += 1
-            lines += ["    " + one for one in case_lines(case, inner)]
+            lines += ["    " + one for one in case_lines(case, inner, listed=listed)]
     hidden = sum(case.is_open for case in cases) - shown
     if hidden:
         lines.append(
@@ -79,7 +83,7 @@ def _case_lines(report: SuiteReport, doc: SuiteReportDoc, style: Style) -> list[
 
 
 def _case_line(
-    case: CaseDoc, style: Style, name: int, score: int, time: int, *, with_why: bool
+    case: CaseDoc, style: Style, name: int, score: int, time: int, missed: Sequence[str]
 ) -> str:
     glyph, look = STATUSES[case.status]
     more = style.glyph("more")
@@ -91,7 +95,7 @@ def _case_line(
         taken += 2 + time
     remarks = [
         *(["unstable: its attempts disagree"] if case.unstable else []),
-        *(why(case) if with_why else []),
+        *missed,
     ]
     left = style.columns - taken - 2
     return (

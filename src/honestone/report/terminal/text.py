@@ -11,6 +11,13 @@ from typing import Final
 
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import UNSURE
+from honestone.report.documents.findings import (
+    SharedQuote,
+    finding_groups,
+    invented_quotes,
+    listed_judges,
+    shared_quotes,
+)
 from honestone.report.terminal.score_table import (
     bar_of,
     overall_row,
@@ -30,7 +37,7 @@ def scorecard_text(doc: scorecard.ScorecardDoc, style: Style = PLAIN) -> str:
     sections = [
         headline(doc, style),
         score_table(doc, style),
-        *findings(doc.criteria, style),
+        *findings(doc.criteria, doc.judges, style),
         card_remarks(doc, style),
         judge_table(doc.judges, style, doc.criteria),
         footer(doc, style),
@@ -43,19 +50,15 @@ def scorecards_text(docs: Sequence[scorecard.ScorecardDoc], style: Style = PLAIN
     if len(docs) == 1:
         return scorecard_text(docs[0], style)
     open_ones = [doc for doc in docs if doc.verdict in ("fail", "inconclusive")]
+    listed = scorecard.worst_states(judge for doc in docs for judge in doc.judges)
     sections = [_overview(docs, style)]
     for doc in open_ones[:MOST_DETAILS]:
-        sections += [headline(doc, style), score_table(doc, style), *findings(doc.criteria, style)]
-        sections.append(card_remarks(doc, style))
+        sections += [headline(doc, style), score_table(doc, style)]
+        sections += [*findings(doc.criteria, listed, style), card_remarks(doc, style)]
     if len(open_ones) > MOST_DETAILS:
         hidden = len(open_ones) - MOST_DETAILS
         sections.append([f"{count(hidden, 'more artifact')} did not pass; --json has them all"])
-    if docs:
-        sections.append(
-            judge_table(
-                scorecard.worst_states(judge for doc in docs for judge in doc.judges), style
-            )
-        )
+    sections.append(judge_table(listed, style))
     sections.append(warning_lines(scorecard.low_confidence_of(*_lonely(docs), "artifact"), style))
     see = see_replies(
         (judge for doc in docs for judge in doc.judges),
@@ -137,28 +140,30 @@ def bullet_lines(texts: Iterable[str], style: Style, *, indent: str = "  ") -> l
 
 
 def findings(
-    criteria: Sequence[scorecard.CriterionDoc], style: Style, *, of: str = "artifact"
+    criteria: Sequence[scorecard.CriterionDoc],
+    judges: Sequence[scorecard.JudgeDoc],
+    style: Style,
+    *,
+    of: str = "artifact",
 ) -> list[list[str]]:
-    """What is not met, what has no answer, and what is met, but not in full. `of`: where the quotes
-    come from.
+    """What is not met, what has no answer, and what is met, but not in full. `judges`: those that
+    the report lists with their states; `of`: where the quotes come from.
     """
     sections = []
-    for (title, glyph), found in zip(
-        scorecard.GROUPS, scorecard.grouped_findings(criteria), strict=True
-    ):
-        lines = [style.paint(title, "bold")] if found else []
-        shared = scorecard.common_note(found)
-        if shared:
-            wrapped = wrap(line(shared, 300), style.columns, first="  ", rest="    ")
+    for group in finding_groups(criteria, judges):
+        lines = [style.paint(group.title, "bold")]
+        if group.remark:
+            wrapped = wrap(line(group.remark, 300), style.columns, first="  ", rest="    ")
             lines += [style.paint(one, "dim") for one in wrapped]
         last: str | None = None
-        for criterion, item in found[:MOST_ITEMS]:
+        for criterion, item in group.found[:MOST_ITEMS]:
             if criterion.id != last and not criterion.is_whole(item):
                 lines.append("  " + _criterion_heading(criterion, style))
             last = criterion.id
-            lines += _item_lines(criterion, item, glyph, style, of, None if shared else item.note)
-        if len(found) > MOST_ITEMS:
-            lines.append(f"  and {len(found) - MOST_ITEMS:,} more; --json has them all")
+            note = item.note if group.shows_notes else None
+            lines += _item_lines(criterion, item, group.glyph, style, of, note)
+        if len(group.found) > MOST_ITEMS:
+            lines.append(f"  and {len(group.found) - MOST_ITEMS:,} more; --json has them all")
         sections.append(lines)
     return sections
 
@@ -205,7 +210,7 @@ def _item_lines(
     if note:
         wrapped = wrap(line(note, 300), style.columns, first=under, rest=under)
         lines += [style.paint(one, "dim") for one in wrapped]
-    for quote in item.evidence:
+    for quote in shared_quotes(item):
         lines += _quote_lines(quote, style, under, of)
     for one in item.advice:
         words = line(one.text) + (f" ({_short(one.judge, style)})" if one.judge else "")
@@ -230,8 +235,9 @@ def _vote_words(item: scorecard.ItemDoc, style: Style) -> str:
     return "; ".join(f"{answer}: {', '.join(judges)}" for answer, judges in groups)
 
 
-def _quote_lines(quote: scorecard.QuoteDoc, style: Style, under: str, of: str) -> list[str]:
-    where = ", ".join(one for one in (_short(quote.judge, style), quote.place_words(of)) if one)
+def _quote_lines(quote: SharedQuote, style: Style, under: str, of: str) -> list[str]:
+    judges = (_short(judge, style) for judge in quote.judges)
+    where = ", ".join(one for one in (*judges, quote.place_words(of)) if one)
     quoted = f"{line(quote.quote, 400)}{style.glyph('close')}" + (f" ({where})" if where else "")
     lines = wrap(
         quoted,
@@ -304,6 +310,7 @@ def judge_table(
     """
     if not judges:
         return []
+    judges = listed_judges(judges)
     more = style.glyph("more")
     size = min(max(width(line(one.id)) for one in judges), max(6, style.columns // 2 - 9))
     lines = [style.paint("Judges", "bold")]
@@ -321,7 +328,7 @@ def judge_table(
                 line(one.hint, 300), style.columns, first="      hint: ", most=4, more=more
             )
         lines += [style.paint(row, "dim") for row in _problem_lines(one.troubles, style)]
-        if invented := scorecard.invented_quotes(criteria, one.id):
+        if invented := invented_quotes(criteria, one.id):
             lines += wrap(
                 invented, style.columns, first=f"      {style.glyph('warn')} ", rest="        "
             )

@@ -174,6 +174,13 @@ class MarkedText:
                 return number, None, f"not in the {self.of}", "absent"
         return number, place, "", "soft"
 
+    def find_shared(self, quotes: Sequence[QuoteDoc]) -> tuple[list[int], str | None, str, str]:
+        """The same of equal quotes: (numbers of the judges, place, else what is known, class)."""
+        found = [self.find(one) for one in quotes]
+        numbers = [number for number, *_ in found if number is not None]
+        best = next((one for one in found if one[1] is not None), found[0])
+        return list(dict.fromkeys(numbers)), *best[1:]
+
     def _elsewhere(self, one: QuoteDoc) -> str | None:
         """Where in the text a quote is that is not in this part of it; None where it is not in the
         text.

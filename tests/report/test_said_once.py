@@ -1,0 +1,208 @@
+"""Each sentence of a report is printed once, with everyone who said it: why a judge is absent, and
+a quote that several judges give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+import samples
+import suite_samples
+from hypothesis import given
+from hypothesis import strategies as st
+from rendered import (
+    improvement_html,
+    improvement_markdown,
+    improvement_text,
+    scorecard_markdown,
+    scorecard_text,
+    scorecards_text,
+    suite_html,
+    suite_markdown,
+    suite_text,
+)
+
+from honestone.report.documents.findings import own_note
+from honestone.report.documents.scorecard import JudgeDoc, ScorecardDoc
+from honestone.report.pages.view_html import scorecard_html
+
+Doc = dict[str, Any]
+
+
+def absent_judges(count: int) -> list[Doc]:
+    """Judges that could not be asked, each for a reason of its own."""
+    states = ("SKIPPED", "DEGRADED")
+    return [
+        samples.judge(f"judge{n}", states[n % 2], f"cause{n}x; to get it: npm install")
+        for n in range(count)
+    ]
+
+
+def note_of(judges: list[Doc]) -> str:
+    return "; ".join(f"{one['id']}: {one['reason']}" for one in judges)
+
+
+def unanswered_card(judges: list[Doc], items: int, **more: Any) -> Doc:
+    note = note_of(judges)
+    criteria = [
+        samples.criterion(
+            f"c{n}",
+            None,
+            interval=[0, 100],
+            items=[samples.item(f"c{n}", f"Says thing {n}", note=note)],
+        )
+        for n in range(items)
+    ]
+    return samples.scorecard(
+        "inconclusive", None, criteria, interval=[0, 100], judges=judges, **more
+    )
+
+
+def unanswered_suite(judges: list[Doc], items: int, cases: int) -> Doc:
+    note = note_of(judges)
+    return suite_samples.report(
+        [
+            suite_samples.case(
+                f"case{n}",
+                "inconclusive",
+                judges=judges,
+                criteria=[
+                    suite_samples.criterion(
+                        f"c{i}", None, [suite_samples.item(f"c{i}", {}, note=note)]
+                    )
+                    for i in range(items)
+                ],
+            )
+            for n in range(cases)
+        ],
+        judges=judges,
+    )
+
+
+def unanswered_loop(judges: list[Doc], items: int, rounds: int) -> Doc:
+    card = unanswered_card(judges, items)
+    return samples.improvement(
+        "COULD_NOT_JUDGE",
+        reason=f"the baseline has no usable mark ({note_of(judges)})",
+        best_round=0,
+        baseline=card,
+        final=card,
+        rounds=[
+            samples.one_round(n, "c0", "rejected", 50.0, None, judges=judges)
+            for n in range(1, rounds + 1)
+        ],
+    )
+
+
+def scorecard_page(doc: Doc) -> str:
+    return scorecard_html(msgspec.convert(doc, ScorecardDoc), None)
+
+
+COUNTS = st.integers(1, 4)
+
+
+def assert_each_cause_once(page: str, judges: int) -> None:
+    assert [page.count(f"cause{n}x") for n in range(judges)] == [1] * judges
+
+
+@pytest.mark.parametrize("draw", [scorecard_text, scorecard_markdown, scorecard_page])
+@given(judges=COUNTS, items=COUNTS)
+def test_a_scorecard_gives_the_reason_of_each_absent_judge_once(
+    draw: Callable[[Doc], str], judges: int, items: int
+) -> None:
+    """In text, Markdown and HTML, however many items they leave without an answer."""
+    assert_each_cause_once(draw(unanswered_card(absent_judges(judges), items)), judges)
+
+
+@given(judges=COUNTS, items=COUNTS, artifacts=st.integers(2, 4))
+def test_several_scorecards_give_it_once_for_all(judges: int, items: int, artifacts: int) -> None:
+    cards = [unanswered_card(absent_judges(judges), items) for _ in range(artifacts)]
+    assert_each_cause_once(scorecards_text(cards), judges)
+
+
+@pytest.mark.parametrize("draw", [suite_text, suite_markdown, suite_html])
+@given(judges=COUNTS, items=COUNTS, cases=COUNTS)
+def test_a_suite_gives_it_once_for_all_cases(
+    draw: Callable[[Doc], str], judges: int, items: int, cases: int
+) -> None:
+    """The Markdown is what a comment of a pull request shows."""
+    assert_each_cause_once(draw(unanswered_suite(absent_judges(judges), items, cases)), judges)
+
+
+@pytest.mark.parametrize("draw", [improvement_text, improvement_markdown, improvement_html])
+@given(judges=COUNTS, items=COUNTS, rounds=st.integers(0, 3))
+def test_a_loop_gives_it_once_for_all_rounds(
+    draw: Callable[[Doc], str], judges: int, items: int, rounds: int
+) -> None:
+    assert_each_cause_once(draw(unanswered_loop(absent_judges(judges), items, rounds)), judges)
+
+
+def test_what_another_reason_says_stays_at_its_item() -> None:
+    """Only what the list of judges says is left out; a judge that is there says why at the item."""
+    judges = [*absent_judges(1), samples.judge("codex")]
+    card = unanswered_card(judges[:1], 2)
+    card["judges"] = judges
+    card["criteria"][0]["items"][0]["note"] += "; codex: the answer was cut"
+    text = scorecard_text(card)
+    assert text.count("cause0x") == 1 and "codex: the answer was cut" in text
+    assert '1 item: see "Judges" for why' in text
+
+
+@given(st.lists(st.sampled_from(["a", "a; b", "b", ": ", ""]), max_size=4), st.integers(0, 4))
+def test_a_note_loses_exactly_what_is_the_reason_of_an_absent_judge(
+    reasons: list[str], absent: int
+) -> None:
+    notes = [f"j{n}: {reason}" for n, reason in enumerate(reasons)]
+    judges = [
+        JudgeDoc(id=f"j{n}", state="SKIPPED" if n < absent else "AVAILABLE", reason=reason)
+        for n, reason in enumerate(reasons)
+    ]
+    kept = [
+        note
+        for note, judge, reason in zip(notes, judges, reasons, strict=True)
+        if not (judge.is_absent and reason)
+    ]
+    assert own_note("; ".join(notes), judges) == ("; ".join(kept) or None)
+
+
+def test_looks_of_one_judge_that_fail_alike_are_one_row() -> None:
+    looks = ["claude", *(f"claude (look {n})" for n in (2, 3, 4))]
+    judges = [samples.judge(name, "SKIPPED", "not installed") for name in looks]
+    text = scorecard_text(unanswered_card(judges, 2))
+    assert "claude (4 looks)" in text and text.count("not installed") == 1
+
+
+QUOTE = "It happens on every start"
+
+
+def quoted_card(judges: int) -> Doc:
+    names = [f"judge{n}" for n in range(judges)]
+    evidence = [{"judge": name, "quote": QUOTE, "found": True} for name in names]
+    items = [samples.item("c", "Says when", dict.fromkeys(names, "no"), evidence=evidence)]
+    return samples.scorecard(
+        "fail",
+        0.0,
+        [samples.criterion("c", 0.0, items=items)],
+        judges=[samples.judge(name) for name in names],
+    )
+
+
+@pytest.mark.parametrize("draw", [scorecard_text, scorecard_markdown, scorecard_page])
+@given(judges=COUNTS)
+def test_a_quote_of_several_judges_is_one_quote(draw: Callable[[Doc], str], judges: int) -> None:
+    page = draw(quoted_card(judges))
+    assert page.count(QUOTE) == 1
+    if draw is not scorecard_page:
+        assert ", ".join([*(f"judge{n}" for n in range(judges)), "in the artifact"]) in page
+
+
+def test_a_quote_of_several_judges_is_one_quote_in_a_case() -> None:
+    card = quoted_card(3)
+    case = suite_samples.case(
+        "one", "failed", 0.0, criteria=card["criteria"], judges=card["judges"]
+    )
+    text = suite_text(suite_samples.report([case]))
+    assert text.count(QUOTE) == 1 and "judge0, judge1, judge2" in text
