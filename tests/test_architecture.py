@@ -466,7 +466,7 @@ core.statistics.labels core.statistics.noise core.suite core.suite.case core.sui
 core.tables engine engine.place formats formats.project formats.settings formats.syntax
 formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes ports report report.building
 report.building.scorecard report.documents report.documents.belief report.documents.findings
-report.documents.scorecard
+report.documents.scorecard report.documents.states
 report.documents.trust report.documents.trust.noise report.errors report.formats report.terminal
 report.terminal.score_table report.terminal.text system system.drawing system.files system.plugins
 system.processes system.processes.private system.trust system.trust.git_index
@@ -487,7 +487,7 @@ core.judging.request core.judging.rubric core.judging.settings_tables core.judgi
 core.loop.named core.numbers core.plugins core.record core.record.kinds core.record.store_address
 core.suite core.tables formats formats.project formats.settings formats.syntax
 formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes ports report report.documents
-report.documents.run_list report.terminal report.terminal.run_list_text system system.drawing
+report.documents.run_list report.documents.states report.terminal report.terminal.run_list_text system system.drawing
 system.files system.plugins system.processes system.processes.private system.trust
 system.trust.git_index system.trust.own_stores system.trust.person_folder
 """

@@ -266,7 +266,7 @@ def test_an_unconfirmed_version_names_who_disagrees_and_the_way_back(ready: Desk
     assert (held.code, note(ready)) == (3, NOTE), held.err
     assert (
         "UNCONFIRMED" in held.out
-        and "witness.py disagrees (fail)" in held.out
+        and "witness.py disagrees (did not pass)" in held.out
         and "--version best" in held.out
     )
     done = ready.run(*call, "--holdout", witness.spec)
@@ -274,7 +274,7 @@ def test_an_unconfirmed_version_names_who_disagrees_and_the_way_back(ready: Desk
     first = " ".join(done.out.splitlines()[2:5])
     assert (
         done.code == 3
-        and "witness.py disagrees (fail)" in first
+        and "witness.py disagrees (did not pass)" in first
         and f"honestone undo {run}" in done.out
     )
     assert note(ready) == WHOLE

@@ -86,7 +86,7 @@ def test_who_disagrees_and_the_way_back_are_said_at_the_top() -> None:
     """UNCONFIRMED names the judge before anything else."""
     page = improvement_html(samples.unconfirmed() | {"delivered": "sha256:ef"})
     top = page[page.index("<main>") : page.index('id="rounds"')]
-    assert "claude disagrees (fail)" in top and "honestone undo 01JABCDEF0" in top
+    assert "claude disagrees (did not pass)" in top and "honestone undo 01JABCDEF0" in top
 
 
 def test_hostile_words_stay_words() -> None:

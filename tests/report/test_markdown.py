@@ -184,7 +184,7 @@ def test_the_loop_report_holds_everything_a_reader_needs_later() -> None:
         "| 2 | impact | changed | rejected: the score fell by 20.0, more than the 2 points allowed | 75.0 → 55.0 (−20.0) |",
         "| round 2 | AVAILABLE | DEGRADED | not asked | gemini DEGRADED: timed out after 120 s |",
         "Not certified: a held-out judge did not pass it",
-        "| claude | fail | 71.2 |",
+        "| claude | did not pass | 71.2 |",
         "- **steps** (weight 3, floor 70, required): Can be reproduced",
         r"  - Numbered \| steps (check not-regex: ^1\[.\])",
         "  - States the version (may not apply)",

@@ -21,7 +21,7 @@ def row(**fields: object) -> RunRow:
         "kind": "eval",
         "what": "other.md",
         "by": "l1",
-        "state": "fail",
+        "state": "did not pass",
         "look": "failed",
         "result": "50.0",
         "change": "",
@@ -68,7 +68,7 @@ def test_rows_fit_eighty_columns() -> None:
     rows = [
         row(what="quarterly-report-of-the-support-team.md", chance="97% sure", change="+50.0"),
         row(kind="improve", state="plateau", what="prompt.md", parts=(part(), part())),
-        row(look="passed", state="pass", cost="0.0123 USD", is_low_confidence=True),
+        row(look="passed", state="passed", cost="0.0123 USD", is_low_confidence=True),
     ]
     lines = run_list_text(rows, Style(width=80)).splitlines()
     assert max(map(width, lines)) <= 80
@@ -76,8 +76,8 @@ def test_rows_fit_eighty_columns() -> None:
     assert lines[0].split()[:3] == ["when", "run", "what"]
     assert not {"work", "person", "by", "cost"} & set(lines[0].split())
     assert "✗ plateau" in lines[2]
-    assert "✗ fail, 97% sure" in lines[1]
-    assert "✓ pass, low confidence" in lines[3]
+    assert "✗ did not pass, 97% sure" in lines[1]
+    assert "✓ passed, low confidence" in lines[3]
 
 
 def test_a_list_of_nothing_is_empty() -> None:
@@ -92,3 +92,11 @@ def test_the_year_is_shown_where_it_differs() -> None:
 
 def part() -> RunPart:
     return RunPart(id="01M8HF90XXXXXXXXXXXXXXXXXX", started="2026-11-28 16:20", result="75.0%")
+
+
+def test_the_longest_words_of_a_verdict_fit_eighty_columns() -> None:
+    """The change gives way last; the verdict, its words and the result stay whole."""
+    rows = [row(state="passed", chance="97% sure", is_low_confidence=True, change="+50.0")]
+    lines = run_list_text(rows, Style(width=80)).splitlines()
+    assert max(map(width, lines)) <= 80 and "passed, 97% sure, low confidence" in lines[1]
+    assert "change" not in lines[0] and "change" in run_list_text(rows, Style(width=100))

@@ -8,7 +8,7 @@ import pytest
 from rendered import comparison_markdown, comparison_text, trend_markdown, trend_text
 from suite_samples import HOSTILE, comparison, side, trend
 
-from honestone.core.numbers import change_words, duration_words, percent
+from honestone.core.numbers import change_words, duration_words, percent, rate_change_words
 from honestone.report.documents.suite import p_words
 from honestone.report.terminal.comparison_text import MOST_CHANGED
 
@@ -102,8 +102,10 @@ def test_a_trend_has_its_runs_in_order_with_the_change_from_one_to_the_next() ->
 
 
 def test_numbers_are_cut_and_never_rounded_up() -> None:
-    """Two of three is 66.6%, and a p is never 0."""
-    assert percent(2 / 3) == "66.6%" and percent(0.9999) == "99.9%" and percent(None) == "n/a"
+    """Scores are; a rate is rounded, but not up to all or to a bar that it misses. A p is never 0."""
+    assert percent(2 / 3) == "66.7%" and percent(0.9999) == "99.9%" and percent(None) == "n/a"
+    assert percent(29 / 30) == "96.7%" and percent(0.8996, 0.9) == "89.9%"
+    assert rate_change_words(1 / 6) == "+16.7" and rate_change_words(-0.0004) == "0.0"
     assert (
         change_words(-0.04) == "0.0"
         and change_words(12.39) == "+12.3"

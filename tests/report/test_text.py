@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 import samples
 from rendered import (
+    improvement_html,
+    improvement_markdown,
     improvement_text,
     round_text,
     scorecard_markdown,
@@ -16,6 +19,9 @@ from rendered import (
     scorecards_text,
 )
 
+from honestone.report.documents.improvement import ImprovementDoc
+from honestone.report.documents.states import state_phrase
+from honestone.report.pages.rulph import improvement_rulph
 from honestone.system.drawing import Style, width
 
 CARDS = [
@@ -281,7 +287,7 @@ def test_a_passed_loop_shows_before_after_rounds_and_witness() -> None:
     )
     assert "gemini DEGRADED: timed out after 120 s" in text
     assert "out-of-scope: rubric.yaml was changed" in text
-    assert "✓ claude pass 88.0" in text
+    assert "✓ claude passed 88.0" in text
     assert "the version of round 3 is delivered" in text
     assert "4 worker calls" in text and "report  .honestone/reports/01JABCDEF0.md" in text
 
@@ -298,17 +304,21 @@ def test_a_passed_loop_shows_before_after_rounds_and_witness() -> None:
     ],
 )
 def test_a_loop_that_was_stopped_names_the_breaker(result: str, words: str) -> None:
-    """CIRCUIT BREAKER, and which."""
-    assert improvement_text(samples.improvement(result)).startswith(
-        f"✗ CIRCUIT BREAKER ({words})  report.md\n"
-    )
+    """By the one word that `--json`, the page and the list of runs have, and rulph's in its format."""
+    doc = samples.improvement(result)
+    headline = result.replace("_", " ")
+    assert improvement_text(doc).startswith(f"✗ {headline}  report.md\n")
+    assert improvement_markdown(doc).startswith(f"# {headline}: report.md\n")
+    assert headline in improvement_html(doc) and state_phrase(result) == headline.lower()
+    rulph = improvement_rulph(msgspec.convert(doc, ImprovementDoc))
+    assert f"CIRCUIT BREAKER ({words})" in rulph and headline not in rulph
 
 
 def test_an_unconfirmed_loop_is_not_shown_as_passed() -> None:
     """The headline, the held-out judge's verdict and its reason."""
     text = improvement_text(samples.unconfirmed(), Style(width=90))
     assert text.startswith("? UNCONFIRMED  report.md\n") and "PASSED" not in text
-    assert "✗ claude fail 71.2 overall score 71.2 is below the threshold 80" in text
+    assert "✗ claude did not pass 71.2 overall score 71.2 is below the threshold 80" in text
 
 
 def test_a_loop_that_kept_nothing_says_so_and_shows_what_is_missing() -> None:

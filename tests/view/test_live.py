@@ -251,7 +251,7 @@ def test_the_list_shows_what_is_under_way(watched: Watched) -> None:
     watched.open("two", "three")
     command.wait(PATIENCE)
     listed = watched.page("/")
-    assert "of 3" not in listed and "fail" in listed
+    assert "of 3" not in listed and "did not pass" in listed
 
 
 def test_a_loop_is_watched_round_by_round(watched: Watched) -> None:

@@ -93,9 +93,32 @@ def change(before: Number | None, after: Number | None, minus: str = "−") -> s
     return f"+{shown}" if by > 0 else f"{minus}{shown}"
 
 
-def percent(rate: Number | None) -> str:
-    """A rate 0-1 as a percentage, cut: 2 of 3 is 66.6%."""
-    return "n/a" if rate is None else f"{show_points(exact(rate))}%"
+def percent(rate: Number | None, bar: Number | None = None) -> str:
+    """A rate 0-1 as a percentage, rounded to one decimal: 29 of 30 is 96.7%. It is cut where
+    rounding would reach a bar that it misses: `bar` (0-1), or all.
+    """
+    if rate is None:
+        return "n/a"
+    known = exact(rate)
+    tenths = rounded = _half_up(abs(known) * 1000)
+    for one in (ONE, ONE if bar is None else exact(bar)):
+        if known < one <= Fraction(rounded, 1000):
+            tenths = known.numerator * 1000 // known.denominator
+    sign = "-" if known < 0 and tenths else ""
+    return f"{sign}{tenths // 10}.{tenths % 10}%"
+
+
+def _half_up(number: Fraction) -> int:
+    return (2 * number.numerator + number.denominator) // (2 * number.denominator)
+
+
+def rate_change_words(by: Fraction | Number | None, minus: str = "−") -> str:
+    """The difference of two rates (0-1) in points with its sign, rounded: +25.0, −3.3, 0.0."""
+    if by is None:
+        return "n/a"
+    return change_words(
+        Fraction(_half_up(abs(exact(by)) * 1000), 10) * (-1 if by < 0 else 1), minus
+    )
 
 
 def sure(chance: float) -> str:
@@ -112,12 +135,14 @@ def chance_words(chance: float, *, is_fine: bool = False) -> str:
     return f"{int(exact(chance) * 100)}% sure"
 
 
-def rate_words(rate: Number | None, interval: Sequence[Number] | None) -> str:
-    """`75.0%`, or what is known of it: `between 50.0% and 75.0%`."""
+def rate_words(
+    rate: Number | None, interval: Sequence[Number] | None, bar: Number | None = None
+) -> str:
+    """`75.0%`, or what is known of it: `between 50.0% and 75.0%`. `bar`: what it needs, 0-1."""
     if rate is None and interval:
-        low, high = interval
-        return percent(low) if low == high else f"between {percent(low)} and {percent(high)}"
-    return percent(rate)
+        low, high = (percent(end, bar) for end in interval)
+        return low if low == high else f"between {low} and {high}"
+    return percent(rate, bar)
 
 
 def change_words(by: Fraction | Number | None, minus: str = "−") -> str:

@@ -15,9 +15,17 @@ import msgspec
 from honestone.app.run_figures import RunFigures
 from honestone.core.editing.result import EXIT_CODES, Result
 from honestone.core.errors import StoreError
-from honestone.core.numbers import chance_words, change_words, duration_words, points
+from honestone.core.numbers import (
+    chance_words,
+    change_words,
+    duration_words,
+    percent,
+    points,
+    rate_change_words,
+)
 from honestone.core.record.kinds import COLUMN
 from honestone.report.documents.run_list import RunPart, RunRow
+from honestone.report.documents.states import state_phrase
 from honestone.system.drawing import count, line
 
 if TYPE_CHECKING:
@@ -150,16 +158,13 @@ def run_row(run: ListedRun, short_id: str, parts: Sequence[ListedRun] = ()) -> R
 
 
 def _state(info: RunInfo) -> str:
-    """The verdict, or what a loop ended with where that says more: `plateau` is a fail."""
-    verdict = verdict_of(info) or UNFINISHED
-    if verdict in ("pass", "interrupted", UNFINISHED):
-        return verdict
-    return (info.result or UNFINISHED).lower()
+    """The verdict, or what a loop ended with where that says more: `plateau`."""
+    return state_phrase(info.result or UNFINISHED)
 
 
 def _result(figures: RunFigures) -> str:
     if figures.pass_rate is not None:
-        return f"{points(figures.pass_rate * 100)}%"
+        return percent(figures.pass_rate)
     return "" if figures.score is None else points(figures.score)
 
 
@@ -167,7 +172,7 @@ def _change_in_words(run: ListedRun) -> str:
     if run.change is None:
         return ""
     is_rate = run.figures.pass_rate is not None
-    return change_words(run.change * 100 if is_rate else run.change)
+    return rate_change_words(run.change) if is_rate else change_words(run.change)
 
 
 def _chance(run: ListedRun) -> str:
@@ -290,7 +295,8 @@ def chosen_runs(every: Sequence[RunInfo], kind: str | None, verdict: str | None)
 
 
 def _has_verdict(info: RunInfo, wanted: str | None) -> bool:
-    known = {verdict_of(info) or UNFINISHED, (info.result or UNFINISHED).lower()}
+    result = info.result or UNFINISHED
+    known = {verdict_of(info) or UNFINISHED, result.lower(), state_phrase(result)}
     return wanted is None or wanted.lower() in known
 
 

@@ -8,24 +8,14 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from honestone.core.numbers import change, points, sure
+from honestone.core.numbers import change, points, rate_change_words, sure
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.findings import states_words
+from honestone.report.documents.states import state_words
 from honestone.system.drawing import line
 
 IMPROVEMENT: Final = "honestone.improvement/1"
-
-# The results that end a loop short of its goal, and what tripped.
-BREAKERS: Final = {
-    "PLATEAU": "no progress",
-    "ROUND_LIMIT": "round limit",
-    "BUDGET": "budget",
-    "METRIC_DEAD": "the score cannot move",
-    "NO_CHANGE": "the worker changed nothing",
-    "WORKER_FAILED": "the worker failed",
-}
-
 
 # Characters of what a worker said that a report keeps.
 LONGEST_WORDS: Final = 300
@@ -285,8 +275,9 @@ class CertificationDoc(Struct, frozen=True, kw_only=True):
         if self.tested.result != self.tested.baseline:
             words += f", the original {self._passed(self.baseline_pass_rate)}"
             if self.interval and self.delta is not UNSET and self.delta is not None:
-                low, high = (change(0, end * 100, "-") for end in self.interval)
-                words += f" ({change(0, self.delta * 100, '-')} points, 95% from {low} to {high})"
+                low, high = (rate_change_words(end, "-") for end in self.interval)
+                by = rate_change_words(self.delta, "-")
+                words += f" ({by} points, 95% from {low} to {high})"
         for name, ids in (("failed", self.failed), ("undecided", self.undecided)):
             if ids:
                 words += f"; {name}: {', '.join(map(line, ids))}"
@@ -485,18 +476,12 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def result_words(self) -> str:
-        """PASSED, UNCONFIRMED, CIRCUIT BREAKER (which), ...; a PASSED that rests on one judge says
-        so.
+        """The result as `--json` has it, in words: PASSED, ROUND LIMIT, ...; a PASSED that rests on
+        one judge says so.
         """
-        result = line(self.result)
-        if result == "PASSED":
-            return scorecard.stated_verdict(result, "pass", low_confidence=self.low_confidence)
-        if result in BREAKERS:
-            return f"CIRCUIT BREAKER ({BREAKERS[result]})"
-        return {
-            "COULD_NOT_JUDGE": "COULD NOT BE JUDGED",
-            "CONTRACT_CHANGED": "CONTRACT CHANGED",
-        }.get(result, result)
+        if self.result == "PASSED":
+            return scorecard.stated_verdict("PASSED", "pass", low_confidence=self.low_confidence)
+        return state_words(self.result)
 
     @property
     def limit_words(self) -> str:

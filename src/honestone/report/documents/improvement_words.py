@@ -7,6 +7,7 @@ from typing import Final
 
 from honestone.report.documents.findings import own_note
 from honestone.report.documents.improvement import ImprovementDoc
+from honestone.report.documents.states import state_phrase
 from honestone.system.drawing import line
 
 
@@ -52,7 +53,11 @@ def _unconfirmed(doc: ImprovementDoc) -> list[str]:
         return []
     apart = [one for one in doc.certification.judges if one.verdict not in (None, "pass")]
     reasons = (
-        [", ".join(f"{line(one.id)} disagrees ({line(one.verdict or '')})" for one in apart)]
+        [
+            ", ".join(
+                f"{line(one.id)} disagrees ({state_phrase(one.verdict or '')})" for one in apart
+            )
+        ]
         if apart
         else []
     )

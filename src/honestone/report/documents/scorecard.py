@@ -15,16 +15,11 @@ from msgspec.structs import replace
 
 from honestone.core.numbers import Number, exact, money, points
 from honestone.report.documents.belief import BeliefDoc, belief_words
+from honestone.report.documents.states import state_words
 from honestone.system.drawing import count, line
 
 SCORECARD: Final = "honestone.scorecard/1"
 
-VERDICTS: Final = {
-    "pass": "PASSED",
-    "fail": "DID NOT PASS",
-    "inconclusive": "COULD NOT BE JUDGED",
-    "skipped": "SKIPPED",
-}
 LOW_CONFIDENCE: Final = (
     "fewer than two judges marked it all; `honestone judges calibrate` measures a judge"
 )
@@ -436,7 +431,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         return stated_verdict(
-            verdict_words(self.verdict), self.verdict, low_confidence=self.low_confidence
+            state_words(self.verdict), self.verdict, low_confidence=self.low_confidence
         )
 
     @property
@@ -461,10 +456,6 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
 
 # ------------------------------------------------------------------------------------------------------------
 # in words
-
-
-def verdict_words(verdict: str) -> str:
-    return VERDICTS.get(verdict, line(verdict).upper())
 
 
 def stated_verdict(words: str, verdict: str, *, low_confidence: bool) -> str:

@@ -5,7 +5,7 @@ Scores are points (0-100), rates and their differences 0-1; never rounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
@@ -15,6 +15,7 @@ from honestone.core import numbers
 from honestone.core.suite.comparison import COMPARISON
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import BeliefDoc, belief_words
+from honestone.report.documents.states import state_words
 from honestone.report.documents.suite_case import STATUSES, CaseDoc, StatusName
 from honestone.system.drawing import count, line
 
@@ -140,9 +141,7 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         low = bool(self.low_confidence_cases)
-        return scorecard.stated_verdict(
-            scorecard.verdict_words(self.verdict), self.verdict, low_confidence=low
-        )
+        return scorecard.stated_verdict(state_words(self.verdict), self.verdict, low_confidence=low)
 
     @property
     def warnings(self) -> list[tuple[str, str]]:
@@ -184,10 +183,10 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
         """The differences in words: pass rate (from the first of `rates` to the second), mean
         score, wins and losses.
         """
-        rate = _difference(self.delta, self.interval, 100, minus)
+        rate = _difference(self.delta, self.interval, numbers.rate_change_words, minus)
         if self.delta is not None and None not in rates:
             rate = f"{numbers.percent(rates[0])} to {numbers.percent(rates[1])}: {rate}"
-        score = _difference(self.score_delta, self.score_interval, 1, minus)
+        score = _difference(self.score_delta, self.score_interval, numbers.change_words, minus)
         sign = f"{count(self.wins, 'win')}, {count(self.losses, 'loss', 'losses')}, {count(self.ties, 'tie')}"
         if self.p is not None:
             sign += f" (sign test: p = {p_words(self.p)})"
@@ -205,14 +204,17 @@ MEANINGS: Final = {
 
 
 def _difference(
-    by: numbers.Number | None, interval: Sequence[numbers.Number] | None, times: int, minus: str
+    by: numbers.Number | None,
+    interval: Sequence[numbers.Number] | None,
+    in_words: Callable[[numbers.Number, str], str],
+    minus: str,
 ) -> str:
     if by is None:
         return "not known: some cases could not be judged"
-    words = numbers.change_words(numbers.exact(by) * times, minus)
+    words = in_words(by, minus)
     if not interval:
         return f"{words} points"
-    low, high = (numbers.change_words(numbers.exact(end) * times, minus) for end in interval)
+    low, high = (in_words(end, minus) for end in interval)
     return f"{words} points (95% interval {low} to {high})"
 
 
@@ -438,11 +440,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
         """A part of a suite that passed does not pass the suite. What passes all the same with
         regressions says so.
         """
-        words = (
-            PARTIAL
-            if self.left_out and self.verdict == "pass"
-            else scorecard.verdict_words(self.verdict)
-        )
+        words = PARTIAL if self.left_out and self.verdict == "pass" else state_words(self.verdict)
         words = scorecard.stated_verdict(
             words, self.verdict, low_confidence=bool(self.low_confidence_cases)
         )
@@ -478,7 +476,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def rate_words(self) -> str:
-        return numbers.rate_words(self.pass_rate, self.pass_rate_interval)
+        return numbers.rate_words(self.pass_rate, self.pass_rate_interval, self.least_rate)
 
     @property
     def mean_words(self) -> str:
@@ -598,9 +596,7 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         low = bool(self.low_confidence_cases)
-        return scorecard.stated_verdict(
-            scorecard.verdict_words(self.verdict), self.verdict, low_confidence=low
-        )
+        return scorecard.stated_verdict(state_words(self.verdict), self.verdict, low_confidence=low)
 
     @property
     def counts_words(self) -> list[str]:
@@ -619,9 +615,8 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
         """The difference of the pass rates in points; empty when one is not known."""
         if before is None or before.pass_rate is None or self.pass_rate is None:
             return ""
-        return numbers.change_words(
-            (numbers.exact(self.pass_rate) - numbers.exact(before.pass_rate)) * 100, minus
-        )
+        by = numbers.exact(self.pass_rate) - numbers.exact(before.pass_rate)
+        return numbers.rate_change_words(by, minus)
 
 
 class TrendDoc(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from honestone.core.numbers import change_words, duration_words, exact, money, rate_words
+from honestone.core.numbers import duration_words, money, rate_change_words, rate_words
 from honestone.report.documents.scorecard import (
     ArtifactDoc,
     JudgeDoc,
@@ -17,8 +17,8 @@ from honestone.report.documents.scorecard import (
     low_confidence_of,
     span_words,
     stated_verdict,
-    verdict_words,
 )
+from honestone.report.documents.states import state_words
 from honestone.report.documents.suite import (
     PARTIAL,
     WORST_FIRST,
@@ -76,7 +76,7 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         return stated_verdict(
-            verdict_words(self.verdict),
+            state_words(self.verdict),
             self.verdict,
             low_confidence=bool(self.low_confidence_cases),
         )
@@ -159,8 +159,9 @@ class PairDoc(Struct, frozen=True, kw_only=True):
         """
         difference = "difference not known"
         if self.delta is not None and self.interval is not None:
-            low, high = (change_words(exact(end) * 100, minus) for end in self.interval)
-            difference = f"{change_words(exact(self.delta) * 100, minus)} points (95% interval {low} to {high})"
+            low, high = (rate_change_words(end, minus) for end in self.interval)
+            by = rate_change_words(self.delta, minus)
+            difference = f"{by} points (95% interval {low} to {high})"
         parts = [difference, count(self.wins, "win"), count(self.losses, "loss", "losses")]
         if self.undecided:
             parts.append(f"{count(self.undecided, 'case')} not judged in one of them")
@@ -212,7 +213,7 @@ class TableDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         """A part of a suite that passed does not pass the suite."""
-        words = PARTIAL if self.left_out and self.verdict == "pass" else verdict_words(self.verdict)
+        words = PARTIAL if self.left_out and self.verdict == "pass" else state_words(self.verdict)
         return stated_verdict(
             words,
             self.verdict,

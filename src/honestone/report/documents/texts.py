@@ -14,8 +14,8 @@ from honestone.report.documents.scorecard import (
     UsageDoc,
     low_confidence_of,
     stated_verdict,
-    verdict_words,
 )
+from honestone.report.documents.states import state_words
 from honestone.system.drawing import count, line
 
 TEXTS: Final = "honestone.texts/1"
@@ -118,7 +118,7 @@ class TextGroupDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def rate_words(self) -> str:
-        """`66.6% (95% interval 30.0% to 90.3%)`, of those that could be judged."""
+        """`66.7% (95% interval 30.0% to 90.3%)`, of those that could be judged."""
         if self.pass_rate is None or self.pass_rate_interval is None:
             return "pass rate not known"
         low, high = map(percent, self.pass_rate_interval)
@@ -188,7 +188,7 @@ class TextsDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         return stated_verdict(
-            verdict_words(self.verdict),
+            state_words(self.verdict),
             self.verdict,
             low_confidence=bool(self.low_confidence_rows),
         )

@@ -31,6 +31,7 @@ from honestone.report.documents.findings import (
     shared_quotes,
     with_own_notes,
 )
+from honestone.report.documents.states import state_phrase, state_words
 from honestone.report.documents.suite import WORST_FIRST, ComparedCaseDoc
 from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.excerpts import excerpt
@@ -136,6 +137,7 @@ def _environment() -> Environment:
         at=_at,
         bar=numbers.bar_number,
         change=numbers.change_words,
+        rate_change=numbers.rate_change_words,
         columns=_columns,
         count=count,
         color=color,
@@ -165,7 +167,8 @@ def _environment() -> Environment:
         sure=numbers.sure,
         text=text_of,
         to_show=scorecard.flags_to_show,
-        verdict=scorecard.verdict_words,
+        phrase=state_phrase,
+        verdict=state_words,
         why=why,
         with_own_notes=with_own_notes,
         words=_words,

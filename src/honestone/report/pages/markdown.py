@@ -31,6 +31,7 @@ from honestone.report.documents.findings import (
 )
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.documents.improvement_words import reason_words
+from honestone.report.documents.states import state_phrase, state_words
 from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.documents.table import TableDoc
 from honestone.report.misses import misses, why
@@ -143,7 +144,8 @@ def markdown_environment() -> Environment:
         "share": numbers.show_bar,
         "span": _span,
         "upto": md,
-        "verdict": scorecard.verdict_words,
+        "phrase": state_phrase,
+        "verdict": state_words,
     }
     found.filters.update({name: _own(words) for name, words in ours.items()})
     return found
@@ -163,7 +165,7 @@ def _score_by(one: scorecard.CriterionDoc, judge: str) -> str:
 
 
 def _rate(one: suite.SuiteReportDoc | suite.TrendRunDoc) -> str:
-    return numbers.rate_words(one.pass_rate, one.pass_rate_interval)
+    return one.rate_words
 
 
 def _notes(one: scorecard.CriterionDoc) -> str:

@@ -21,6 +21,15 @@ from honestone.report.templates import macro
 from honestone.system.drawing import Style, clean
 
 _AVAILABLE: Final = "AVAILABLE"
+# The results that rulph calls a circuit breaker, and what tripped.
+_BREAKERS: Final = {
+    "PLATEAU": "no progress",
+    "ROUND_LIMIT": "round limit",
+    "BUDGET": "budget",
+    "METRIC_DEAD": "the score cannot move",
+    "NO_CHANGE": "the worker changed nothing",
+    "WORKER_FAILED": "the worker failed",
+}
 _NOT_OURS: Final = "these are the numbers of that tool's own record: honestone judged nothing here"
 
 
@@ -53,6 +62,13 @@ def scorecard_rulph(doc: ScorecardDoc) -> str:
 def improvement_rulph(doc: ImprovementDoc) -> str:
     """The final report of a loop."""
     return neat(_macro("improvement")(doc, list(_scorings(doc))))
+
+
+def _result_words(doc: ImprovementDoc) -> str:
+    """The result in rulph's words: an end short of the goal is a circuit breaker."""
+    if doc.result in _BREAKERS:
+        return f"CIRCUIT BREAKER ({_BREAKERS[doc.result]})"
+    return doc.result_words
 
 
 def imported_text(doc: ImportedDoc, style: Style) -> str:
@@ -146,6 +162,7 @@ def _environment() -> Environment:
         "  "
     )  # at the end of a line it keeps the next one from joining it
     found.filters.update(parts=_parts, top_suggestion=_top_suggestion, availability=_availability)
+    found.filters["rulph_result"] = _result_words
     found.filters["overall"] = lambda look: Markup(score_or_interval(look.score, look.interval))
     found.filters["percent_of"] = lambda one, card: Markup(_percent_of(one, card))
     return found

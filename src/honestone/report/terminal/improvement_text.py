@@ -20,6 +20,7 @@ from honestone.report.documents.improvement import (
 )
 from honestone.report.documents.improvement_words import result_reasons
 from honestone.report.documents.scorecard import APART, CriterionDoc, JudgeDoc, ScorecardDoc, depths
+from honestone.report.documents.states import state_phrase
 from honestone.report.terminal.score_table import STACKED_BELOW, score_table
 from honestone.report.terminal.text import (
     PLAIN,
@@ -296,7 +297,7 @@ def _marked(words: str, ok: bool | None, style: Style) -> list[str]:
 def _witness_words(one: WitnessDoc) -> str:
     score = f"  {points(one.score)}" if one.score is not None else ""
     why = f"  {line(one.reason)}" if one.reason else ""
-    return f"{line(one.id)}  {line(one.verdict or 'no verdict')}{score}{why}"
+    return f"{line(one.id)}  {state_phrase(one.verdict or 'no verdict')}{score}{why}"
 
 
 def _footer(doc: ImprovementDoc, style: Style) -> list[str]:

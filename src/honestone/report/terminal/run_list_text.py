@@ -53,7 +53,7 @@ _COLUMNS: Final = (
     _Column(title="by", text=lambda row, _: row.by, goes=3),
     _Column(title="verdict", text=_state),
     _Column(title="result", text=lambda row, _: row.result, is_right=True),
-    _Column(title="change", text=lambda row, _: row.change, is_right=True),
+    _Column(title="change", text=lambda row, _: row.change, is_right=True, goes=6),
     _Column(title="cost", text=lambda row, _: row.cost, is_right=True, goes=4),
     _Column(title="work", text=lambda row, _: row.work, goes=2),
     _Column(title="person", text=lambda row, _: row.person, goes=1),
