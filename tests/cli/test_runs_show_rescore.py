@@ -440,7 +440,7 @@ def test_runs_say_what_they_came_to_how_that_changed_and_what_it_cost(ready: Des
     )
     assert loop["change"] is None and loop["pass_rate"] is None
     row = ready.run("runs", "--kind", "suite", env={"COLUMNS": "160"}).out.splitlines()[1]
-    assert "suite.yaml  Words  ✓ passed  100.0%   +50.0" in row
+    assert "suite.yaml  Words  ✓ passed        100.0%   +50.0" in row
     for words, kinds in (
         (("--kind", "suite", "--verdict", "fail"), ["suite"]),
         (("--verdict", "unconfirmed"), ["improve"]),
