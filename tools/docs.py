@@ -175,8 +175,11 @@ def with_key_tables(text: str) -> str:
     docstrings.
     """
 
+    used: set[str] = set()
+
     def table(mark: re.Match[str]) -> str:
-        rows = [row for part in mark[1].split() for row in _key_rows(*part.partition("=")[::2])]
+        parts = [part.partition("=") for part in mark[1].split()]
+        rows = [row for struct, _, prefix in parts for row in _key_rows(struct, prefix, used)]
         return (
             f"<!-- keys {mark[1]} -->\n| key | meaning |\n| --- | --- |\n" + "\n".join(rows) + "\n"
         )
@@ -184,13 +187,19 @@ def with_key_tables(text: str) -> str:
     return re.sub(r"<!-- keys (.+) -->\n(?:\|.*\n)*", table, text)
 
 
-def _key_rows(struct: str, prefix: str) -> Iterator[str]:
+def _key_rows(struct: str, prefix: str, used: set[str]) -> Iterator[str]:
+    """Rows of the table. `used`: the anchors that the page has already."""
+    from anchors import anchor, key_anchor
+
     from honestone.report.documents import field_rows, find_struct
 
     for fields, meaning in field_rows(find_struct(struct).__doc__ or ""):
         first, *others = fields
         keys = [f"{prefix}.{first}" if prefix else first, *others]
-        yield f"| {', '.join(f'`{key}`' for key in keys)} | {meaning} |"
+        names = [name for one in fields if (name := key_anchor(struct, one)) not in used]
+        used.update(names)
+        places = "".join(map(anchor, names))
+        yield f"| {', '.join(f'`{key}`' for key in keys)} | {places}{meaning} |"
 
 
 def _unreadable(block: Block, new: list[str]) -> Iterator[str]:
@@ -473,6 +482,8 @@ def keywords_file() -> str:
 
 def cli_page() -> str:
     """Every command's own help."""
+    from anchors import help_block
+
     parts = [
         GENERATED_NOTE,
         "# The command",
@@ -485,7 +496,7 @@ def cli_page() -> str:
     ]
     for words, text in _helps():
         parts += [f"{'#' * (2 if len(words) < 2 else 3)} {' '.join(['honestone', *words])}", ""]
-        parts += ["```text", text, "```", ""]
+        parts += [help_block(words, text), ""]
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from anchors import anchor, key_anchor
+
 from honestone.core.checking.checks import KINDS, Kind
 from honestone.core.plugins import EXTENSION_POINTS, ExtensionPoint
 from honestone.core.suite.case import SUITE_VERSION
@@ -95,6 +97,7 @@ def rubric_reference() -> str:
 
 def section(title: str, shape: Shape) -> Iterator[str]:
     """A shape as a table of its keys."""
+    name = next(name for name, known in SHAPES.items() if known is shape)
     yield f"## {title}"
     yield ""
     if shape is SHAPES["level"]:
@@ -106,7 +109,8 @@ def section(title: str, shape: Shape) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     for field in shape.fields:
         cells = TAKES[field.takes].words, field.default, field.doc, f"`{field.example}`"
-        yield f"| `{field.key}` | {' | '.join(map(_cell, cells))} |"
+        place = anchor(key_anchor(name, field.key))
+        yield f"| `{field.key}` | {place}{' | '.join(map(_cell, cells))} |"
     yield ""
 
 
@@ -122,14 +126,17 @@ def _checks() -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     for name, kind in KINDS.items():
         options = ", ".join(f"`{option}`" for option in kind.options) or "none"
-        yield f"| `{name}` | {_cell(kind.takes)} | {options} | {_cell(kind.doc)} | {_cell(f'`{kind.example}`')} |"
+        yield f"| `{name}` | {anchor(key_anchor('check', name))}{_cell(kind.takes)} | {options} | {_cell(kind.doc)} | {_cell(f'`{kind.example}`')} |"
     yield ""
     yield "### Options of checks"
     yield ""
     yield "| option | of | takes | default | meaning |"
     yield "| --- | --- | --- | --- | --- |"
+    used: set[str] = set()
     for (option, doc), (kinds, takes, default) in _options().items():
-        yield f"| `{option}` | {_kinds_in_words(kinds)} | {_cell(takes)} | {default} | {_cell(doc)} |"
+        place = "" if option in used else anchor(key_anchor("check-option", option))
+        used.add(option)
+        yield f"| `{option}` | {place}{_kinds_in_words(kinds)} | {_cell(takes)} | {default} | {_cell(doc)} |"
 
 
 def _options() -> dict[tuple[str, str], tuple[list[str], str, str]]:
