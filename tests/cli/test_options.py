@@ -24,6 +24,7 @@ from honestone.core.audit.verdict import Tier
 from honestone.core.errors import UsageError
 from honestone.core.statistics.agreement import Level
 from honestone.report.documents import KINDS
+from honestone.report.formats import RENDERERS
 
 
 def option(path: str, name: str) -> click.Parameter:
@@ -131,3 +132,10 @@ def test_what_a_command_alone_decides_is_not_built_from_what_was_typed() -> None
 def test_the_keywords_of_python_are_the_options() -> None:
     fields = {one.field for one in declared(JudgingOptions)} - {"judges"}
     assert set(keywords.JudgingKeywords.__annotations__) == fields
+
+
+def test_show_takes_every_format_of_the_table() -> None:
+    """A report format is entered in one table, and `show --format` takes it from there."""
+    choice = option("show", "--format").type
+    assert isinstance(choice, click.Choice)
+    assert {form for _, form in RENDERERS} <= set(choice.choices)

@@ -1,12 +1,12 @@
-"""The Python door: what the commands do, as functions. Each makes a request and calls a use case of
+"""The commands as Python functions. Each makes a request from its arguments and calls a use case of
 `app`.
 
-All take the options of their command as keywords. `folder` is where relative paths, commands and
-settings start (the current folder without it); `store` is the folder of the store, relative to
-`folder`, or the address of a shared one (postgresql://HOST/DATABASE). Judges, targets and workers
-are names, as the command takes them, functions, or objects that answer the protocols of
-`honestone.ports`. May be called from several threads at once, and from a place with a running event
-loop; `aevaluate` and its kind are awaited there.
+All of them take the options of their command as keywords. `folder` is where relative paths,
+commands and settings start, by default the current folder. `store` is the folder of the store,
+relative to `folder`, or the address of a shared one (postgresql://HOST/DATABASE). Judges, targets
+and workers are names as the command takes them, functions, or objects that implement the protocols
+of `honestone.ports`. The functions may be called from several threads at once, and while an event
+loop is running; there, `aevaluate` and the like can be awaited instead.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ def evaluate(
     `rubric` is a Rubric, a Path, a dict, a list of criteria, or a `str`: the name of a file, else
     YAML.
 
-    The run and the judges' replies are kept in `store` and no reply is asked for twice; without it
-    nothing is kept. Raises UsageError and its kinds for what is wrong with the call, CouldNotJudge
-    when judges are needed and none is named. A judge that fails is not an error: the verdict is
-    then inconclusive, or the panel smaller.
+    The run and the judges' replies are stored in `store`, and no reply is paid for twice; without a
+    store nothing is stored. Raises UsageError and its kinds for a wrong call, CouldNotJudge when
+    judges are needed and none is named. A judge that fails raises nothing: the panel is then
+    smaller, or the verdict inconclusive.
     """
     __tracebackhide__ = True
     workspace = make_workspace(folder, store)
@@ -149,10 +149,10 @@ def evaluate_many(
     columns too, and `input_text` is one input for all. Or it is a dict of texts by their ids, or a
     list of texts (`str`) and `Path`s; there `input` and `reference` are texts, the same for all.
 
-    As `evaluate`, but the rubric is read once and judges are asked about several at a time
-    (`concurrency` in `[limits]` of the settings). The limits are for all together; what they leave
-    unasked is inconclusive. A row whose text is missing is kept, and is not passed. Raises
-    UsageError for a table without `text`, with its columns.
+    It works as `evaluate` does, but reads the rubric once and judges several texts at a time
+    (`concurrency` in `[limits]` of the settings). The limits hold for all texts together; texts
+    that they leave unjudged are inconclusive. A row without a text stays in the results and does
+    not pass. Raises UsageError, with the table's columns, where there is no column `text`.
     """
     __tracebackhide__ = True
     workspace = make_workspace(folder, store)
@@ -198,11 +198,11 @@ def assert_passes(
     store: str | PathLike[str] | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> JsonDocument:
-    """The scorecard document of an output (a text, or the Path of a file or folder) that passes:
-    for tests.
+    """Assert in a test that an output passes: a text, or the Path of a file or folder. Returns the
+    scorecard document.
 
-    Raises AssertionError with the reasons when it does not pass, CouldNotJudge when that could not
-    be found out.
+    Raises AssertionError with the reasons when it fails, CouldNotJudge when the verdict is
+    inconclusive.
     """
     __tracebackhide__ = True
     artifact = given.text_or_path(output, make_workspace(folder, store), "output")
@@ -254,12 +254,11 @@ def run_suite(
     targets or artifacts in a list make a table with a column for each, and `pick` names the
     cheapest that passes. `with_skills` are folders of other skills, which are installed next to the
     artifact where that is a skill. `outputs` is a run or a file of outputs, which are judged
-    instead of those of a target. A second run of the same suite is refused while the first is at
-    work.
+    instead of those of a target. A second run of the same suite is refused while the first is
+    running.
 
-    Raises UsageError for what is wrong with the call or a file, before anything is spent, and
-    CouldNotJudge when judges are needed and none is named or found. What a target or a judge cannot
-    do is in the result.
+    Raises UsageError for a wrong call or file, before anything is spent, and CouldNotJudge when
+    judges are needed and none is named or found. Failures of a target or a judge are in the result.
     """
     workspace = make_workspace(folder, store)
     name, source = given.a_suite(_rows(suite), workspace)
@@ -279,14 +278,14 @@ def run_suite(
         targets=() if target is None else given.several(target, "target", given.a_target),
         outputs=None if outputs is None else str(outputs),
         pick=pick,
-        choice=CaseChoice(ids=_texts(cases), tags=_texts(tags), splits=_texts(splits)),
+        choice=CaseChoice(ids=_several(cases), tags=_several(tags), splits=_several(splits)),
         attempts=attempts,
         attempt_rule=attempt_rule,
         concurrency=concurrency,
         target_timeout=target_timeout,
         min_pass_rate=None if min_pass_rate is None else exact(min_pass_rate),
         baseline=baseline,
-        fail_on=_texts(fail_on),
+        fail_on=_several(fail_on),
         across_contracts=across_contracts,
         require_improvement=require_improvement,
         accept_loss=accept_loss,
@@ -314,7 +313,7 @@ def compare(
     request = CompareRequest(
         baseline=_side(a, "a"),
         candidate=_side(b, "b"),
-        gates=_texts(fail_on),
+        gates=_several(fail_on),
         across_contracts=across_contracts,
         require_improvement=require_improvement,
     )
@@ -348,14 +347,14 @@ def improve(
     **options: Unpack[JudgingKeywords],
 ) -> ImprovementResult:
     """Improve a file or folder against a rubric, or a skill or prompt by the tasks of a suite, as
-    `honestone improve` does: the same run, resumed when it was interrupted. What is delivered
-    passed, or is better than the original; else the original stays.
+    `honestone improve` does: the same run, resumed when it was interrupted. The version that it
+    puts into the file passed, or is better than the original; else the original stays.
 
     Raises UsageError and its kinds before anything is spent, CouldNotJudge when judges are needed
-    and none is found. What a worker or a judge cannot do is in the result.
+    and none is found. Failures of a worker or a judge are in the result.
     """
     workspace = make_workspace(folder, store)
-    # Of the held-out judges, not of those that decide.
+    # In `improve` these two are required of the held-out judges, not of the panel.
     calibrated = options.pop("require_calibration", False)
     tier = options.pop("require_tier", None)
     name, source = (None, None) if suite is None else given.a_suite(_rows(suite), workspace)
@@ -417,13 +416,14 @@ def step(
     store: Path | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> StepResult:
-    """The next action of the loop with the caller as its worker, as `honestone step` gives it.
+    """Take one step of the loop with the caller as its worker, as `honestone step` does, and return
+    the next action.
 
-    With an artifact and a rubric a run is started, or the same one resumed; without, the latest run
-    is resumed (or `run`), with the options it was started with. `submit=True` hands in the edit at
-    the last action's location, `reply` a judge's reply. A run that was started with a `session` is
-    the latest one for this session alone. Raises as `improve` does, and UsageError without a run of
-    steps.
+    An artifact and a rubric start a run, or resume the same one. Without them the latest run is
+    resumed (or `run`), with the options that it was started with. `submit=True` hands in the edit
+    at the location that the last action named, `reply` the reply of a judge. A run that was started
+    with a `session` counts as the latest one only for that session. Raises as `improve` does, and
+    UsageError where there is no run of steps.
     """
     workspace = make_workspace(folder, store)
     if submit or reply is not None or artifact is None:
@@ -484,8 +484,8 @@ def run_stages(
     """Run all stages over a skill, as `honestone skill run` does: the same store, the same
     resuming.
 
-    Returns the decision and `honestone.pipeline/1`. Raises UsageError for what is wrong with the
-    call or a file, before anything is spent, and while another run works on the skill.
+    Returns the decision and `honestone.pipeline/1`. Raises UsageError for a wrong call or file,
+    before anything is spent, and while another run works on the skill.
     """
     if not isinstance(worker, str):
         raise given.wrong(
@@ -512,16 +512,16 @@ def run_stages(
     return run_blocking(lambda: run_all_stages(request, files, Quiet()))
 
 
-def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _several(names: str | Sequence[str]) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _rows(suite: object) -> object:
-    """A DataFrame as the list of its cases, also as `cases` of a dict. pandas is only looked at
-    where it is loaded.
-    """
+    """Turn a DataFrame of cases into a list, also where it is the `cases` of a dict."""
     if isinstance(suite, Mapping) and "cases" in suite:
         return {**suite, "cases": _rows(suite["cases"])}
+    # A DataFrame can only be here if the caller imported pandas; importing it takes a second.
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(suite, pandas.DataFrame):
         return suite
@@ -529,6 +529,7 @@ def _rows(suite: object) -> object:
 
 
 def _side(side: object, name: str) -> str | Path | RunSummary:
+    """One side of a comparison: a document, the id of a run, or a file. `name`: the parameter."""
     if isinstance(side, Mapping):
         return read_report(dict(side), "the report")
     return side if isinstance(side, str) else given.a_path(side, name)

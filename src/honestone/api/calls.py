@@ -1,5 +1,5 @@
-"""How a function of the Python door is called: options checked by name and type, and the same as a
-coroutine.
+"""What the functions of `honestone.api` share: their keywords are checked by name and type, and
+each has a twin that can be awaited.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ T = TypeVar("T")
 
 
 def _require_known(name: str, work: Callable[..., object], options: Iterable[str]) -> None:
-    """Raises TypeError, as Python does, for an option that the function does not have, with the
-    nearest one it has.
+    """Raise TypeError, as Python does, for a keyword that the function does not have. The message
+    has the nearest keyword that it has.
     """
     known = _known_options(work)
     for option in options:
@@ -57,7 +57,7 @@ def _known_options(work: Callable[..., object]) -> Sequence[str]:
 
 
 def _names_of(parameter: Parameter) -> Sequence[str]:
-    """The keyword, or all those of `**options: Unpack[KEYWORDS]`."""
+    """The name of a keyword, or all names of `**options: Unpack[KEYWORDS]`."""
     if parameter.kind is not parameter.VAR_KEYWORD:
         return [parameter.name]
     return list(get_type_hints(get_args(parameter.annotation)[0]))
@@ -65,7 +65,7 @@ def _names_of(parameter: Parameter) -> Sequence[str]:
 
 @cache
 def _simple_options(work: Callable[..., object]) -> type[msgspec.Struct]:
-    """The options of a function that are of a simple type, to refuse values of another."""
+    """A struct of those keywords of a function that have a simple type, to check values with."""
 
     def named() -> Iterator[tuple[str, Any]]:
         for one in signature(work, eval_str=True).parameters.values():
@@ -79,7 +79,9 @@ def _simple_options(work: Callable[..., object]) -> type[msgspec.Struct]:
 
 
 def _of_any_words(hint: Any) -> Any:
-    """A type that takes any text in place of some words: the request names those it takes."""
+    """The type with `str` for each Literal of words. The request refuses other words itself, and
+    its message lists the words.
+    """
     if get_origin(hint) is Literal:
         return str
     if isinstance(hint, UnionType) or get_origin(hint) is Union:
@@ -88,15 +90,17 @@ def _of_any_words(hint: Any) -> Any:
 
 
 def _is_simple(hint: object) -> bool:
-    """Text, a number, yes or no, one of some words, or one or several texts."""
+    """Whether a type is text, a number, a bool, a Literal of words, or one or several texts."""
     several = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     known = (str, int, float, bool, NoneType, *([Sequence[str]] if str in several else []))
     return get_origin(hint) is Literal or all(one in known for one in several)
 
 
 def checked(work: Callable[P, T]) -> Callable[P, T]:
-    """Raises UsageError with the parameter's name for an option of the wrong type. An error that a
-    person has to know comes from the call itself: no line of ours would say more.
+    """Make a function check its keywords: UsageError with the keyword's name for a wrong type.
+
+    Errors that are the caller's to mend are raised without a traceback through our files, which
+    would hide the caller's own line.
     """
 
     @wraps(work)
@@ -114,13 +118,13 @@ def checked(work: Callable[P, T]) -> Callable[P, T]:
         except HonestoneError as error:
             raise error.with_traceback(None) from None
 
-    # For editors, notebooks and `help()`: the options one by one, as they were declared.
+    # Editors, notebooks and `help()` show this signature: every option with its default.
     vars(call)["__signature__"] = _with_each_option(signature(work))
     return call
 
 
 def _with_each_option(found: Signature) -> Signature:
-    """`**options: Unpack[KEYWORDS]` replaced by the keywords, each with its default."""
+    """Replace `**options: Unpack[KEYWORDS]` in a signature by its keywords with their defaults."""
     parameters: list[Parameter] = []
     for one in found.parameters.values():
         if one.kind is not one.VAR_KEYWORD:
@@ -140,8 +144,8 @@ def _with_each_option(found: Signature) -> Signature:
 
 
 def awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
-    """The same as a coroutine that leaves the event loop free; cancelled, it ends as Ctrl-C would
-    end it.
+    """Make a coroutine of a function: it runs in a thread, so the event loop stays free. When it is
+    cancelled, the function ends as it does on Ctrl-C.
     """
 
     @wraps(work)
@@ -149,7 +153,7 @@ def awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
         _require_known(name, work, options)
         return await run_in_thread(partial(work, *args, **options))
 
-    # Who looks at the function sees a coroutine, and the options of the other.
+    # `inspect` must see a coroutine function, so it must not follow `__wrapped__` to the function.
     vars(form)["__signature__"] = signature(work)
     del vars(form)["__wrapped__"]
     form.__name__ = form.__qualname__ = name
@@ -160,7 +164,7 @@ def awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
 def make_workspace(
     folder: str | PathLike[str] | None, store: str | PathLike[str] | None
 ) -> Workspace:
-    """Raises SettingsError for settings that cannot be read."""
+    """The workspace of one call. Raises SettingsError for settings that cannot be read."""
     telemetry_of_python(_say)
     place = Path() if folder is None else given.a_path(folder, "folder")
     return Workspace.at(place, store=None if store is None else given.a_store(store), say=_say)
@@ -171,5 +175,7 @@ def _say(line: str) -> None:
 
 
 def make_judging(judges: object, options: JudgingKeywords) -> JudgingOptions:
-    """The options of judging from keywords. Raises UsageError for a value that the command would not take."""
+    """Make the options of judging from keywords. Raises UsageError for a value that the command
+    refuses.
+    """
     return JudgingOptions(judges=given.several(judges, "judges", given.a_judge), **options)

@@ -1,8 +1,8 @@
-"""The Python door to what measures judges and raters, and to what is on record: `calibrate`, `noise`,
-`audit`, `agreement`, `label`, `runs`, `show`, `rescore`. As in `honestone.api`, each takes the
-options of its command.
+"""The commands that measure judges and raters, and those that read the record, as Python functions:
+`calibrate`, `noise`, `audit`, `agreement`, `label`, `runs`, `show`, `rescore`. As in
+`honestone.api`, each takes the options of its command.
 
-Without `store` nothing is kept.
+Without `store` nothing is stored.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ GivenPath = str | PathLike[str]
 
 @contextmanager
 def _stored(folder: GivenPath | None, store: GivenPath | None) -> Iterator[Workspace]:
-    """The workspace with its store; without one, with a store that is gone afterwards."""
+    """A workspace with the given store, or with one that is deleted at the end."""
     if store is not None:
         yield make_workspace(folder, store)
         return
@@ -80,7 +80,10 @@ def _stored(folder: GivenPath | None, store: GivenPath | None) -> Iterator[Works
         yield make_workspace(folder, Path(place) / "store")
 
 
-def _kept(folder: GivenPath | None, store: GivenPath | None, work: Callable[[Workspace], T]) -> T:
+def _with_store(
+    folder: GivenPath | None, store: GivenPath | None, work: Callable[[Workspace], T]
+) -> T:
+    """Run a use case in the workspace of a call."""
     with _stored(folder, store) as workspace:
         return run_blocking(lambda: work(workspace))
 
@@ -99,10 +102,11 @@ def calibrate(
     **options: Unpack[JudgingKeywords],
 ) -> CalibrationResult:
     """Judge every artifact of a file with labels, and compare the answers with those of people, as
-    `honestone calibrate` does. `artifacts` are not labelled: their rate of passes is put right.
+    `honestone calibrate` does. `artifacts` have no labels: their pass rate is corrected for the
+    errors of the judges.
 
-    Labels of texts that are at hand, in a data frame: `evaluate_many(...).calibrate(labels)`.
-    Raises UsageError for what is wrong with the call or a file, before anything is spent.
+    For labels in a data frame there is `evaluate_many(...).calibrate(labels)`. Raises UsageError
+    for a wrong call or file, before anything is spent.
     """
 
     def work(workspace: Workspace) -> CalibrationResult:
@@ -116,7 +120,7 @@ def calibrate(
         found = calibrate_judges(workspace, request, Quiet())
         return CalibrationResult(report=found, strict=strict)
 
-    return _kept(folder, store, work)
+    return _with_store(folder, store, work)
 
 
 @checked
@@ -130,8 +134,9 @@ def noise(
     store: GivenPath | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> NoiseResult:
-    """Judge a text (`str`), file or folder (`Path`) `n` times, as `honestone noise` does: which
-    changes of the score mean nothing. Raises CouldNotJudge when fewer than two looks have a score.
+    """Judge a text (`str`), file or folder (`Path`) `n` times, as `honestone noise` does, to learn
+    which changes of its score mean nothing. Raises CouldNotJudge when fewer than two looks have a
+    score.
     """
 
     def work(workspace: Workspace) -> NoiseResult:
@@ -143,7 +148,7 @@ def noise(
         )
         return NoiseResult(report=measure_noise(workspace, request, Quiet()))
 
-    return _kept(folder, store, work)
+    return _with_store(folder, store, work)
 
 
 @checked
@@ -157,9 +162,10 @@ def audit(
     **options: Unpack[JudgingKeywords],
 ) -> AuditResult:
     """Ask judges questions whose answers are known, as `honestone audit` does. With `require_tier`
-    the verdict is `fail` where a judge is below it.
+    the verdict is `fail` where a judge is below that tier.
     """
-    wanted = options.pop("require_tier", None)  # of those that are measured, not to judge with
+    # Here the tier is what the audit has to find, not what it requires of the judges beforehand.
+    wanted = options.pop("require_tier", None)
     tier = None if wanted is None else Tier(wanted)
 
     def work(workspace: Workspace) -> AuditResult:
@@ -172,7 +178,7 @@ def audit(
         missed = [] if tier is None else [one.id for one in below(found, tier)]
         return AuditResult(report=found, below=missed)
 
-    return _kept(folder, store, work)
+    return _with_store(folder, store, work)
 
 
 @checked
@@ -187,8 +193,9 @@ def agreement(
     level: str | None = None,
     folder: GivenPath | None = None,
 ) -> AgreementResult:
-    """How far raters agree, as `honestone agreement` measures it: of a file (`Path`), a data frame,
-    a list of dicts or a dict of columns; a row a unit, a column a rater.
+    """Measure how far raters agree, as `honestone agreement` does. `ratings` is a file (`Path`), a
+    data frame, a list of dicts or a dict of columns, with a row for each unit and a column for each
+    rater.
     """
     columns = Columns(
         unit=_names(unit),
@@ -221,13 +228,13 @@ def label(
     sample: int | None = None,
     folder: GivenPath | None = None,
 ) -> Labels:
-    """Labels of texts: what a person says, to measure judges against.
+    """Collect a person's answers about texts, as labels that judges can be measured against.
 
     `artifacts` are as in `evaluate_many`. `answers` is a function of a text and a requirement that
     returns yes or no, a number or None (a skip), and may ask a person; or a table with a column `id`
-    and one for each criterion. `labels` is a file to write, which `calibrate` reads; `sample` labels
-    so many texts. `result.calibrate(found.to_frame())` takes what is returned. The web page for
-    labelling is opened by `honestone label`.
+    and one for each criterion. `labels` is a file to write, which `calibrate` reads. `sample`: how
+    many of the texts to label. `result.calibrate(labels.to_frame())` takes what is returned. The
+    command `honestone label` opens a web page for labelling.
     """
     workspace = make_workspace(folder, None)
     found = texts_by_id(artifacts, text, id, workspace)
@@ -262,8 +269,8 @@ def runs(
 def show(
     run: str = "last", *, folder: GivenPath | None = None, store: GivenPath | None = None
 ) -> RecordedResult:
-    """What is on record of a run: its id, the beginning of it, or `last`. Raises StoreError, a
-    UsageError, where there is none.
+    """The record of a run, named by its id, the beginning of the id, or `last`. Raises StoreError, a
+    UsageError, where there is no such run.
     """
     return shown_run(make_workspace(folder, store), run)
 
@@ -279,8 +286,8 @@ def rescore(
     folder: GivenPath | None = None,
     store: GivenPath | None = None,
 ) -> RecordedResult:
-    """A run's recorded answers under other bars, another rule or another version of the rubric, as
-    `honestone rescore`. Nothing is asked.
+    """Score a run's recorded answers again, under other bars, another rule or another version of
+    the rubric, as `honestone rescore` does. No judge is asked.
     """
     request = RescoreRequest(
         run=run,

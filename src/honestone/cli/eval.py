@@ -1,4 +1,9 @@
-"""`honestone eval`: score artifacts, print scorecards, exit with the verdict."""
+"""`honestone eval`: parse the options, decide which of three use cases is meant, and print its result.
+
+With --text the argument is a table whose rows are judged; with --rubric alone the arguments are
+artifacts; without a rubric the argument is a suite. Each use case has options that mean nothing to
+the others, and these are refused rather than ignored (`_refuse_given`).
+"""
 
 from __future__ import annotations
 
@@ -191,6 +196,7 @@ def _priority(priority: int, *, remote: bool, watch: bool) -> int | None:
 
 
 def _only_target(targets: Targets) -> str | Target | Function:
+    """The one target of an artifact; without any, the artifact itself is judged."""
     if len(targets) > 1:
         raise UsageError(
             "--target is given twice, but an artifact has one target",
@@ -243,7 +249,7 @@ def _texts_request(
 
 
 def _hint_at_columns(path: Path, progress: Progress) -> None:
-    """A table is judged as one text where no column is named, which a person may not have meant."""
+    """Tell the person that a table is judged as one text, and how to have each row judged."""
     columns = columns_of_table(here().path(path), str(path))
     if len(columns) > 1:
         progress.note(
@@ -253,7 +259,7 @@ def _hint_at_columns(path: Path, progress: Progress) -> None:
 
 
 def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
-    """Prints each scorecard as soon as it is there. Returns the exit code."""
+    """Evaluate artifacts, print each scorecard as soon as it is there, and return the exit code."""
     many = len(request.artifacts) > 1 if form == "json" else len(request.artifacts) > FEW
     printer = Printer(form, many=many, progress=progress)
     if form == "html":
@@ -279,19 +285,23 @@ def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
 
 
 def _in_the_page(_found: Evaluated) -> None:
-    """A page is made of the whole run, when all of it is on record."""
+    """Print nothing yet: the page is made from the record of the whole run."""
 
 
-# Options of a suite's run that only the command has.
+# Parameters of the command that are for suites and are not fields of SuiteOptions.
 _OF_SUITES: Final = ("watch", "concurrency", "remote", "priority", "output")
 
 
 def _refuse_given(
     of: type, why: str, hint: str = "leave one of the two out", *, but: tuple[str, ...] = ()
 ) -> None:
-    """Raises UsageError for an option that would have no effect; `but` are fields that have one."""
-    named = [one.field for one in declared(of) if one.is_shared]
-    fields = {*named, *(_OF_SUITES if of is SuiteOptions else ())}.difference(but)
+    """Raise UsageError where an option of the struct `of` is given that has no effect here. `why`
+    follows the option's name in the message. `but`: fields that do have an effect.
+    """
+    fields = {one.field for one in declared(of) if one.is_shared}
+    if of is SuiteOptions:
+        fields.update(_OF_SUITES)
+    fields.difference_update(but)
     context = click.get_current_context()
     for param in context.command.params:
         if param.name in fields and context.params[param.name]:

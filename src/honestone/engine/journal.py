@@ -1,6 +1,10 @@
-"""The order of every paid call, over all processes that share a store: recall, claim the request,
-recall once more, have the call granted, wait for its slot, ask, keep the reply, give the claim
-back.
+"""The order of the steps around every paid call, over all processes that share a store.
+
+Look the reply up; claim the request; look it up once more; have the call granted; wait for its slot;
+ask; store the reply; give the claim back. The claim keeps two processes from paying for one request
+at the same time. The second look-up is needed because another process may have stored the reply
+between the first one and the claim. The reply is stored before anyone reads it, so that a kill
+while it is read costs nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The formats a document can be shown in: ours, and those of other packages (`REPORTS` of
-`core/plugins.py`).
+"""The table of report formats: which function shows which kind of document in which `--format`.
 
-Each function below shows one kind of document in one format: `@_shows` enters it in the table. The
-module that does the work is imported by the function, because a command that prints text must not
-load the templates of HTML and Markdown.
+Each function below shows one kind of document in one format; `@_shows` enters it in the table, and
+`show --format` takes every name that is in it. The functions import the module that does the work
+only when they are called, because a command that prints text must not load the templates of HTML
+and Markdown. Other packages add formats by entry points (`REPORTS` of `core/plugins.py`).
 """
 
 from __future__ import annotations
@@ -40,25 +40,29 @@ RENDERERS: Final[dict[tuple[str, str], Callable[[Any, Style], str]]] = {}
 
 
 def kind_of(document: Mapping[str, Any]) -> str:
-    """`report` of `honestone.report/1`."""
+    """The kind of a document, from its schema: `report` of `honestone.report/1`."""
     return str(document["schema"]).removeprefix("honestone.").partition("/")[0]
 
 
 def draw(document: Mapping[str, Any] | msgspec.Struct, form: str, style: Style) -> str:
-    """A document as text in one of our formats, or in one of another package."""
-    is_typed = isinstance(document, msgspec.Struct)
-    kind = kind_of(
-        msgspec.structs.asdict(document) if isinstance(document, msgspec.Struct) else document
-    )
+    """Show a document, typed or as parsed from JSON, in one of our formats or another package's.
+    Raises UsageError for a format that does not show this kind of document.
+    """
+    if isinstance(document, msgspec.Struct):
+        kind = kind_of(msgspec.structs.asdict(document))
+    else:
+        kind = kind_of(document)
     renderer = RENDERERS.get((kind, form))
     if renderer is None:
+        # Other packages get plain data: they need not know our classes, which may change.
         return other_format(form)(msgspec.to_builtins(document))
-    known = document if is_typed else msgspec.convert(document, document_class(kind))
-    return renderer(known, style)
+    if not isinstance(document, msgspec.Struct):
+        document = msgspec.convert(document, document_class(kind))
+    return renderer(document, style)
 
 
 def other_formats() -> Mapping[str, Plugin]:
-    """The formats of other packages by name; ours come first."""
+    """The formats of other packages by name. None of them can replace one of ours."""
     ours = {form for _, form in RENDERERS}
     return {name: plugin for name, plugin in plugins(REPORTS).items() if name not in ours}
 

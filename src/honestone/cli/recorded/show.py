@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import click
 
@@ -28,7 +28,7 @@ from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.report.documents import json_schema, plain
 from honestone.report.documents.scorecard import ScorecardDoc
-from honestone.report.formats import draw
+from honestone.report.formats import RENDERERS, draw
 from honestone.system.drawing import Style, clean, is_terminal, line
 
 if TYPE_CHECKING:
@@ -36,17 +36,28 @@ if TYPE_CHECKING:
     from honestone.report.documents.suite import SuiteReportDoc
 
 
+# Formats that are written here, not by a function of `report/formats.py`: they are bytes, go to a
+# server, or need the files of a run.
+_WRITTEN_HERE: Final = ("diff", "langfuse", "mlflow", "parquet", "sarif")
+
+
+def _our_formats() -> list[str]:
+    """The formats that `eval` prints as well, then all others by name."""
+    others = {form for _, form in RENDERERS}.union(_WRITTEN_HERE).difference(SUITE_FORMATS)
+    return [*SUITE_FORMATS, *sorted(others)]
+
+
 class _Format(click.Choice[str]):
-    """Our formats, and those of other packages, which are looked for only when one is named."""
+    """A choice of our formats. Those of other packages are accepted too, but are looked up only
+    when the value is not one of ours, because that reads the metadata of every installed package.
+    """
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from honestone.report.formats import other_formats
 
-        return (
-            value
-            if value not in self.choices and value in other_formats()
-            else super().convert(value, param, ctx)
-        )
+        if value not in self.choices and value in other_formats():
+            return value
+        return super().convert(value, param, ctx)
 
 
 @click.command("show", short_help="Show a recorded run.")
@@ -54,7 +65,7 @@ class _Format(click.Choice[str]):
     "-f",
     "--format",
     "form",
-    type=_Format([*SUITE_FORMATS, *sorted([*SUITE_EXPORTS, "diff", "rulph", "sarif"])]),
+    type=_Format(_our_formats()),
     default="text",
     show_default=True,
 )
@@ -146,12 +157,12 @@ def show(
 
 
 def _is_table(record: RunRecord, form: str) -> bool:
-    """Whether a run judged the rows of a table, which have formats of their own."""
+    """Whether the run judged the rows of a table, and the format is one of such a run."""
     return form not in ("sarif", "diff") and record.table_columns is not None
 
 
 def _show_page(record: RunRecord, *, has_all: bool) -> None:
-    """A run of any kind as one HTML file."""
+    """Print a run of any kind as one HTML file."""
     from honestone.report.pages import suite_html, view_html
 
     match record.info.kind:
@@ -177,13 +188,13 @@ def _show_page(record: RunRecord, *, has_all: bool) -> None:
 
 
 def show_artifacts_page(record: RunRecord) -> None:
-    """The artifacts of a run of `eval` as one HTML file."""
+    """Print the artifacts of a run of `eval` as one HTML file."""
     _show_page(record, has_all=False)
 
 
 def refuse_other_formats(form: str, what: str, shown: Sequence[str] = FORMATS) -> None:
-    """The exports of suites, CSV, JSON lines and HTML are for suites; a format of another package
-    is for everything.
+    """Raise UsageError for a format of suites where something else is shown. `what`: the noun for
+    it. `shown`: the formats that it has. A format of another package is let through.
     """
     if form in (*SUITE_FORMATS, *SUITE_EXPORTS) and form not in shown:
         raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(shown)}")
@@ -222,7 +233,7 @@ def _show_eval(documents: Iterator[ScorecardDoc], form: str) -> None:
 
 
 def _show_texts(record: RunRecord, form: str) -> None:
-    """A run over the rows of a table."""
+    """Print a run over the rows of a table."""
     from honestone.app.runs.texts import recorded_texts
     from honestone.cli.eval_texts import RowPrinter, refuse_other_text_formats
 
@@ -267,7 +278,7 @@ def _show_suite(record: RunRecord, form: str) -> None:
 
 
 def _export(doc: SuiteReportDoc, form: str) -> None:
-    """A suite's run for another tool. What it has no place for is named on stderr."""
+    """Export a run of a suite to another tool, and name on stderr what the tool has no place for."""
     left_out: Sequence[str] = ()
     match form:
         case "parquet":
@@ -306,13 +317,15 @@ def _write_binary(data: bytes) -> None:
 
 
 def _for_here(text: str) -> str:
-    """As it is, so that `git apply` can read it; for a terminal with nothing that it acts on."""
+    """The text unchanged, so that `git apply` can read it; on a terminal without control codes,
+    which the terminal would obey.
+    """
     return clean(text) if is_terminal(sys.stdout) else text
 
 
 def _write_bytes(version: Version) -> None:
-    """A file's bytes as they are, but for a terminal. Of a folder, each file under a line with its
-    path.
+    """Write the bytes of a file unchanged; on a terminal as text without control codes. The files
+    of a folder come one after another, each under a line with its path.
     """
     if is_terminal(sys.stdout):
         for path, entry in version.files.items():

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
-# What `show` makes of a recorded run for other tools, besides the reports that `eval` prints as
-# well.
+# Formats of `show` for other tools, which take a run with all its cases at once.
 SUITE_EXPORTS = ("inspect", "langfuse", "mlflow", "parquet")
 
 
@@ -28,7 +27,8 @@ def print_suite(document: Mapping[str, object] | Struct | SuiteReport, form: str
     if not isinstance(document, SuiteReport):
         (write_page if form == "html" else write)(render(document, form))
         return
-    gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
+    # All objects of now live until the command ends, so the garbage collector need not visit them.
+    gc.freeze()
     if form == "html":
         from honestone.report.pages.suite_html import suite_pieces
 
@@ -39,8 +39,8 @@ def print_suite(document: Mapping[str, object] | Struct | SuiteReport, form: str
 
 
 def _parts(report: SuiteReport, form: str) -> Iterable[str]:
-    """A report case by case: none is held longer than it takes to write it. Formats of other
-    packages get all of it.
+    """The text of a report, piece by piece. Formats that can be written case by case never hold
+    more than one case in memory; all others get the whole report.
     """
     if form == "json":
         return dump_report(report)
@@ -67,12 +67,12 @@ def _parts(report: SuiteReport, form: str) -> Iterable[str]:
     return [render(report.whole, form)]
 
 
-# Where the function FORMAT_parts of a format is.
+# The place for cases in the JSON of a report without any.
 _NO_CASES: Final = '\n "cases": []'
 
 
 def dump_report(report: SuiteReport) -> Iterator[str]:
-    """`dump` of the whole report and a line break, case by case."""
+    """The JSON of the whole report with a line break, piece by piece: `dump` without holding it."""
     before, at, after = dump(report.head).partition(_NO_CASES)
     yield before + at[:-1]
     between = "\n  "

@@ -1,8 +1,10 @@
 """The beliefs about the versions of a run: a fold of its votes and edits.
 
-How noisy the judges are and how much of their error they share is not known. So every item is
-believed in several ways at once, one for each member of a bank of assumptions, and each vote of the
-run says which of them saw it coming.
+How often judges err, and how much of their error they share, is not known when a run begins. A
+wrong assumption would make every probability wrong, and a run has too few votes to estimate it
+first. So there is a bank of assumptions. Each item has one belief under each of them, and each vote
+shifts the weight of the assumptions towards those that expected it. A stated probability is the
+weighted mean over the bank.
 """
 
 from __future__ import annotations

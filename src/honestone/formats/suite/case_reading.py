@@ -1,4 +1,4 @@
-"""The cases of a suite file, one at a time."""
+"""Reads the cases of a suite file, one at a time, each with the rubric that judges it."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ from honestone.formats.syntax.reader import Steps as FilePath
 from honestone.formats.syntax.reader import did_you_mean, value_at
 from honestone.formats.values import Got, shown_value
 
-# Keys of a case that the suite may say for all of them.
+# Keys that a case takes from the suite where it does not have them itself.
 _INHERITED: Final = ("timeout", "attempts", "attempt_rule", "workspace")
 
-# In the place of a case that was read.
+# Replaces a case in the parsed file once it was read, so that its memory is free.
 _READ: Final = Node({}, None, 1, 1, {})
 
 _DEFAULT_RUBRIC: Final = ("defaults", "rubric")
+# Keys that only a case has.
 _OWN: Final = ("reference", "split", "tags", "targets", "depends_on", "skip", "expect", "metadata")
 
 
 def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterion, ...]:
-    """The criteria that a case's `checks` stand for: weight 1, named by what they ask; `taken` are
-    ids already in use.
+    """Make a criterion of each check in a case's `checks`: with weight 1, and an id made from what
+    the check asks. `taken`: ids that are in use already.
     """
     from honestone.core.checking.checks import own_bar
 
@@ -61,11 +62,11 @@ def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterio
 
 
 class CaseReading(SuiteValueReading):
-    """The cases of a suite, each with the rubrics, checks and words that it shares with others."""
+    """Reads cases; a rubric that several of them share is one object in all of them."""
 
     def __init__(self, marked: Marked, path: Path, read_rubric: ReadRubric) -> None:
         super().__init__(marked, path, read_rubric)
-        # Of the cases that bring nothing of their own to be judged by.
+        # The rubric of all cases that bring no rubric, checks or vars of their own.
         self._common: Rubric | None = None
         self.case_places: Mapping[str, str] = {}
         self.id_places: dict[str, str] = {}
@@ -73,12 +74,15 @@ class CaseReading(SuiteValueReading):
     def each_case(
         self, numbers: Iterable[int], suite: Got, *, is_stored: bool
     ) -> Iterator[tuple[Case, str]]:
-        """The cases of these numbers with their places. What is right in the file is not kept."""
+        """Read the cases with these numbers, each with its place in the file. A case that has no
+        error is then dropped from the parsed file. `is_stored`: who stores the cases finds double
+        ids, so they are not looked for here.
+        """
         for index in numbers:
             path, before = ("cases", index), len(self.problems)
             case = self._case(path, suite)
             if not is_stored and self.marked.has((*path, "id")):
-                self._no_id_twice((*path, "id"))
+                self._report_double_id((*path, "id"))
             if case is None:
                 continue
             place = self.marked.at(path)
@@ -88,11 +92,11 @@ class CaseReading(SuiteValueReading):
                     cases.children[index], cases.value[index] = _READ, _READ.value
             yield case, place
 
-    def _no_id_twice(self, path: FilePath) -> None:
+    def _report_double_id(self, path: FilePath) -> None:
         id, here = (self.marked.raw(path) or "").strip(), self.marked.at(path)
         first = self.id_places.setdefault(id, here)
         if id and first is not here:
-            file, *position = first.rsplit(":", 2)  # values that are given have no line
+            file, *position = first.rsplit(":", 2)  # values from Python have no line
             where = (
                 f"in line {position[0]}"
                 if position and here.startswith(f"{file}:")
@@ -131,7 +135,9 @@ class CaseReading(SuiteValueReading):
         )
 
     def _fill(self, path: FilePath) -> None:
-        """Fills the vars of a case into its texts."""
+        """Fill the vars of a case into its texts. Only keys that hold texts for the target or for
+        judges are filled in, and nothing that names a file or a program.
+        """
         case, cases = self.marked.node(path), self.marked.node(path[:1])
         self.words = words_of(case)
         if (
@@ -142,22 +148,24 @@ class CaseReading(SuiteValueReading):
             return
         filled = case.empty()
         for name, (key, child) in case.children.items():
-            is_text = name in FILLED
-            filled.put(
-                key,
-                fill_node(child, (*path, name), self.words, self.unfilled) if is_text else child,
-            )
+            if name in FILLED:
+                child = fill_node(child, (*path, name), self.words, self.unfilled)
+            filled.put(key, child)
         index = cast(int, path[-1])
         cases.children[index], cases.value[index] = filled, filled.value
 
     def _shared(self, suite: Got) -> Iterator[RubricPart]:
-        """The rubrics of the suite and of `defaults`, as they are for this case."""
+        """The rubrics that this case has in common with others: of the suite, then of `defaults`.
+        A rubric with `{{ name }}` in it is read again for each case, with its vars filled in.
+        """
         for path, part in (
             (("rubric",), suite.get("rubric")),
             (_DEFAULT_RUBRIC, suite.get("defaults", {}).get("rubric")),
         ):
-            if part is None or not (self.words and part.is_template):
-                yield from () if part is None else (part,)
+            if part is None:
+                continue
+            if not self.words or not part.is_template:
+                yield part
                 continue
             template = self.marked
             self.marked = template.with_node(
@@ -171,17 +179,19 @@ class CaseReading(SuiteValueReading):
     def _whole_rubric(
         self, path: FilePath, value: Mapping[MapKey, Any], got: Got, suite: Got
     ) -> Rubric | None:
-        """Shared rubrics, own rubric and checks side by side. The gate is the own one's where it
-        names it, else that of `defaults`, else the shared one's, else the suite's, else the usual
-        one.
+        """Put together the rubric of a case; None where something is wrong with a part of it.
+
+        Its criteria are those of the shared rubrics, of the case's own rubric, and one for each of
+        its checks. Each bar of the gate is taken from the first of these that names it: the case's
+        rubric, the rubric of `defaults`, the suite's rubric, the suite, the default.
         """
         own: RubricPart | None = got.get("rubric")
         checks = got.get("checks", ())
         if ("rubric" in value and own is None) or ("checks" in value and not checks):
-            return None  # it has been said what is wrong with it
+            return None  # reading it has reported why
         is_common = own is None and not checks and not self.words
         if is_common and self._common is not None:
-            self._expected_are_there(path, got.get("expect"), self._common.criteria)
+            self._check_expected(path, got.get("expect"), self._common.criteria)
             return self._common
         parts: list[RubricPart] | None = None
         with self.noting():
@@ -198,7 +208,7 @@ class CaseReading(SuiteValueReading):
         ids = {criterion.id for top in criteria for criterion, _ in top.walk()}
         criteria += check_criteria(checks, ids)
         places += [(*path, "checks", index) for index in range(len(checks))]
-        self._expected_are_there(path, got.get("expect"), criteria)
+        self._check_expected(path, got.get("expect"), criteria)
         draft = UncheckedRubric(
             title=next((part.title for part in parts[::-1] if part.title), ""),
             threshold=_first(
@@ -226,11 +236,13 @@ class CaseReading(SuiteValueReading):
         places: list[FilePath],
         around: FilePath,
     ) -> Rubric | None:
-        """The rubric, when it breaks no rule of core. `places` are the paths of its criteria,
-        `around` is for the rest.
+        """Make a Rubric of the draft; None, with its problems reported, where it breaks a rule.
+        `parts`: where the draft comes from, in the order of precedence. `places`: the path of each
+        criterion in the file. `around`: the path for problems that belong to no part.
         """
 
         def where(inside: FilePath) -> FilePath:
+            """The path in the file of what is at the path `inside` of the draft."""
             if inside[0] == "criteria" and len(inside) > 1:
                 return (*places[cast(int, inside[1])], *inside[2:])
             for part in parts:
@@ -253,12 +265,10 @@ class CaseReading(SuiteValueReading):
                 criteria=draft.criteria,
             )
         except RubricError:
-            return None  # what is wrong has been reported at the same place already
+            return None  # a problem at the same place has been reported already
 
     def rubric_at(self, path: FilePath) -> Rubric | None:
-        """The rubric at one place of a file of any format, in any of the ways that a suite may say
-        it.
-        """
+        """Read the rubric at one place of a file of any format, in any form that a suite takes."""
         part = None
         with self.noting():
             part = self.part(value_at(self.marked.value, path), path, "")
@@ -276,11 +286,13 @@ class CaseReading(SuiteValueReading):
         return self._sound(draft, [part], self._places(part), path)
 
     def _places(self, part: RubricPart) -> list[FilePath]:
+        """The path of each criterion; of a rubric in another file, the path that names that file."""
         return list(part.paths or (part.path,) * len(part.criteria))
 
-    def _expected_are_there(
+    def _check_expected(
         self, path: FilePath, expect: Expect | None, criteria: tuple[Criterion, ...]
     ) -> None:
+        """Report each criterion that `expect` names and the case does not have."""
         known = [criterion.id for top in criteria for criterion, _ in top.walk()]
         for id in expect.criteria if expect else ():
             if id not in known:

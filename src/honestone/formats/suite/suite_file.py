@@ -1,8 +1,12 @@
-"""Reading the native suite format (`suite.yaml`): a Suite, or every error of the file with its
-place.
+"""Reads the native suite format (`suite.yaml`): returns a Suite, or reports every error of the file
+with its place.
 
-`fields.toml` lists the keys and what they take; criteria and checks are read as in a rubric file
-(`rubric_file`).
+The work is spread over three classes, each built on the one before: `SuiteValueReading` reads the
+value of one key, `CaseReading` reads a case, and `_SuiteReading` here reads the whole file.
+`fields.toml` lists the keys and what they take; criteria and checks are read as in a rubric file.
+
+A file may hold more cases than fit in memory. So cases are read one at a time, and each is dropped
+from the parsed file as soon as it has become a `Case`.
 """
 
 from __future__ import annotations
@@ -30,13 +34,13 @@ from honestone.formats.values import Got, Refused
 
 
 def read_suite(document: Document) -> SuiteSource:
-    """The suite in a file. Raises FileError when it cannot be read, SourceErrors with all that is
-    wrong in it.
+    """Read the suite of a file. Raises FileError when it cannot be read, SourceErrors with all that
+    is wrong in it.
     """
     if document.keep_cases is not None:
-        with suppress(
-            UsageError
-        ):  # read once more it says what is wrong, as a suite that is kept in memory does
+        # Cases that go to disk leave no places behind for errors. A suite with an error is read a
+        # second time, with its cases in memory, to report all of them.
+        with suppress(UsageError):
             return _read_suite(document, document.keep_cases)
     return _read_suite(document, None)
 
@@ -59,8 +63,9 @@ def _read_suite(document: Document, keep: KeepCases | None) -> SuiteSource:
 def rubric_within(
     document: Document, path: FilePath, reading: FileReading
 ) -> tuple[Rubric | None, list[Path]]:
-    """A list of criteria, a whole rubric, or `{file: PATH}`, at a place of any file, and the files
-    that were read for it. None, and problems of `reading`, when it is not sound.
+    """Read a rubric within a file of any format: a list of criteria, a whole rubric, or
+    `{file: PATH}`. Returns it with the files that were read for it. An unsound one is None, and its
+    problems are added to `reading`.
     """
     own = _SuiteReading(document.marked, document.path, document.read_rubric)
     rubric = own.rubric_at(path)
@@ -68,6 +73,7 @@ def rubric_within(
     return rubric, list(own.files)
 
 
+# Keys of the file that are fields of a Suite as they are.
 _OF_SUITE: Final = (
     "title",
     "concurrency",
@@ -82,7 +88,7 @@ class _SuiteReading(CaseReading):
     """One pass over a suite file, and the files that it names."""
 
     def suite(self, keep: KeepCases | None = None) -> Suite:
-        """`keep` finds ids that are there twice."""
+        """Read the whole file. `keep` stores the cases on disk, and finds double ids itself."""
         value = self.marked.value
         if not isinstance(value, dict):
             raise UsageError(
@@ -91,10 +97,10 @@ class _SuiteReading(CaseReading):
                 hint="a suite has a list of `cases`; `honestone suite new` writes one",
             )
         self.check_version("suite", SUITE_VERSION)
-        every = self._gathered()
-        known = list(
-            islice(every, 1)
-        )  # whether there is one is asked for now, the others are read one at a time
+        numbers = self._gathered()
+        # The first case is fetched now: after that `cases` is a list, also where the file names
+        # other files, and the keys of the suite can be read. The other cases come one at a time.
+        first = list(islice(numbers, 1))
         value = self.marked.value
         got = self.fields("suite", (), "")
         if "cases" not in value:
@@ -106,17 +112,18 @@ class _SuiteReading(CaseReading):
                 self.problem(
                     f"`{key}` is {self.marked.raw((key,))}, but must be from 0 to 100", (key,)
                 )
-        found = self.each_case(chain(known, every), got, is_stored=keep is not None)
-        cases, self.case_places = (keep or _in_memory)(found)
-        self._no_wrong_dependency(cases)
+        read = self.each_case(chain(first, numbers), got, is_stored=keep is not None)
+        cases, self.case_places = (keep or _in_memory)(read)
+        self._check_dependencies(cases)
         if self.problems:
             raise SourceErrors(self.in_order())
-        named: Got = {key: got[key] for key in _OF_SUITE if key in got}
+        fields: Got = {key: got[key] for key in _OF_SUITE if key in got}
+        # `artifact` and `target` may be lists; a Suite has the first and the others apart.
         for key in ("artifact", "target"):
             if key in got:
-                named[key], named[f"more_{key}s"] = got[key][0], got[key][1:]
+                fields[key], fields[f"more_{key}s"] = got[key][0], got[key][1:]
         self._note_unknown_targets(cases, {spec.label for spec in got.get("target", ())})
-        return Suite(cases=cases, **named)
+        return Suite(cases=cases, **fields)
 
     def _note_unknown_targets(self, cases: Sequence[Case], labels: AbstractSet[str | None]) -> None:
         for name in dict.fromkeys(
@@ -126,7 +133,8 @@ class _SuiteReading(CaseReading):
                 f"no target of this suite has the label `{name}`, which `targets` of a case names"
             )
 
-    def _no_wrong_dependency(self, cases: Sequence[Case]) -> None:
+    def _check_dependencies(self, cases: Sequence[Case]) -> None:
+        """Report each `depends_on` that names no case, or closes a circle."""
         if self.problems or not any(case.depends_on for case in cases):
             return
         for id, why in wrong_dependencies({case.id: case.depends_on for case in cases}):
@@ -134,9 +142,12 @@ class _SuiteReading(CaseReading):
             self.problem(f"case `{id}`: {why}", ("cases", index, "depends_on"))
 
     def _gathered(self) -> Iterator[int]:
-        """Puts the cases of the files that `cases` names in their place, each case with what
-        `defaults` says for all; the number of each when it is there. Places are those of the file
-        as it is written, but while a case is read.
+        """Build the list of all cases, and yield the number of each as soon as it is in the list.
+
+        An entry of `cases` that names a file stands for the cases of that file. Each case gets what
+        `defaults` says for all. `self.marked` is the file with the built list while the caller
+        reads a case, and after the last one; in between it is the file as it was written, so that
+        an error in naming a file is reported at its own place.
         """
         if "cases" not in self.marked.value:
             return
@@ -145,7 +156,7 @@ class _SuiteReading(CaseReading):
             defaults = self.marked.node(("defaults",))
         is_list = isinstance(listed.children, list)
         if not listed.value or not (is_list or isinstance(listed.value, str)):
-            return  # reading it says what is wrong
+            return  # the reader of the key `cases` reports it
         cases = Node([], None, listed.line, listed.column, [])
         written, gathered = self.marked, self.marked.with_node(("cases",), cases)
         for index, entry in enumerate(listed.below() if is_list else [listed]):
@@ -157,7 +168,9 @@ class _SuiteReading(CaseReading):
         self.marked = gathered
 
     def _cases_at(self, entry: Node, path: FilePath) -> Iterator[CaseNode]:
-        """A case as it is written, or those of the file, or of the files, that a text names."""
+        """The cases of one entry: the case that is written there, or all cases of the files that a
+        text names. Each comes with the id that its file gives it, if any.
+        """
         if not isinstance(entry.value, str):
             yield entry, None
             return
@@ -170,6 +183,7 @@ class _SuiteReading(CaseReading):
                     self.all_elsewhere(error, path)
 
     def _files_like(self, name: str, path: FilePath) -> list[str]:
+        """The files that a name with `*`, `?` or `[` stands for; a plain name stands for itself."""
         if not set(name) & set("*?[") or (self.base / name).exists():
             return [name]
         try:
@@ -178,9 +192,10 @@ class _SuiteReading(CaseReading):
             raise Refused(error.message, path, error.hint) from None
 
 
-def _in_memory(found: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Mapping[str, str]]:
+def _in_memory(read: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Mapping[str, str]]:
+    """All cases in memory, and the place of each in the file by its id."""
     cases, places = list[Case](), dict[str, str]()
-    for case, place in found:
+    for case, place in read:
         cases.append(case)
         places[case.id] = place
     return tuple(cases), places

@@ -1,4 +1,4 @@
-"""The values of a suite's keys: texts, rubrics, checks and files."""
+"""Reads the values of a suite's keys: texts, rubrics, checks and files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from honestone.formats.values import Got, Refused, ValueReaders, take_check, tak
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricPart:
-    """Criteria from one place of the file, with the path of each, and the gate that is named there.
-    `is_template`: a case with vars fills words in.
+    """The criteria from one place of the file, with the bars of the gate that are named there.
+
+    `path`: the place. `paths`: the place of each criterion, empty for those of another file.
+    `is_template`: it has `{{ name }}` in it, so each case with vars has its own version.
     """
 
     criteria: tuple[Criterion, ...]
@@ -40,7 +42,7 @@ class RubricPart:
 
 
 class SuiteValueReading(RubricReading):
-    """The values of a suite's keys: texts, here or in a file; rubrics and checks; folders."""
+    """Reads values of a suite's keys: a text here or in a file, a rubric, checks, a folder."""
 
     def __init__(self, marked: Marked, path: Path, read_rubric: ReadRubric) -> None:
         super().__init__(marked, "cases", "case")
@@ -61,7 +63,7 @@ class SuiteValueReading(RubricReading):
     def problem(
         self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False
     ) -> None:
-        """Each thing once: what all cases have from one place is read for each of them."""
+        """Report a problem, each once: what cases share is read again for each of them."""
         place = self.marked.key_at(path) if at_key else self.marked.at(path)
         if (place, message) not in self.noted:
             self.noted.add((place, message))
@@ -77,7 +79,7 @@ class SuiteValueReading(RubricReading):
         self.problem(message, path, hint)
 
     def _filled(self, text: str, file: Path, path: FilePath) -> str:
-        """A text from a file, with the vars of the case filled in."""
+        """Fill the vars of the case into a text from a file."""
 
         def unfilled(at: int, message: str, hint: str) -> None:
             line = text.count("\n", 0, at) + 1
@@ -86,7 +88,7 @@ class SuiteValueReading(RubricReading):
         return fill_text(text, self.words, unfilled) if self.words else text
 
     def part(self, value: Any, path: FilePath, owner: str) -> RubricPart:
-        """The value of `rubric`: a list of criteria, a whole rubric, or a file."""
+        """Read the value of `rubric`: a list of criteria, a whole rubric, or a file."""
         if isinstance(value, dict) and "criteria" not in value and "file" in value:
             return self._part_of_file(
                 self._in_file("in-file", path, " of `rubric`"), (*path, "file")
@@ -136,7 +138,9 @@ class SuiteValueReading(RubricReading):
     def _remember_key_of_suite(
         self, sure: Fraction | None, max_looks: int | None, marked: Marked, path: FilePath = ()
     ) -> None:
-        """Looks are chosen over all cases, so these keys say nothing in a rubric of one."""
+        """Remember where a rubric of a case has `sure` or `max_looks`, so that it can be refused:
+        looks are shared out over all cases of a suite, so only the suite can have these keys.
+        """
         if self.key_of_suite is None and (sure is not None or max_looks is not None):
             key = "max_looks" if sure is None else "sure"
             self.key_of_suite = KeyAt(key=key, place=marked.key_at((*path, key)))
@@ -148,18 +152,21 @@ class SuiteValueReading(RubricReading):
         raise Refused
 
     def _part_of_file(self, name: str, path: FilePath) -> RubricPart:
-        found = self.file(name, path)
-        if found not in self.parts:
-            self.parts[found] = self._read_part(found, name, path)
-        part = self.parts[found]
+        """Read a rubric file; one that several cases name is read once. Raises Refused where it is
+        unsound.
+        """
+        file = self.file(name, path)
+        if file not in self.parts:
+            self.parts[file] = self._read_part(file, name, path)
+        part = self.parts[file]
         if part is None:
             raise Refused
         if self.words and part.is_template:
-            part = replace(part, criteria=self._filled_rubric(self.templates[found], path).criteria)
+            part = replace(part, criteria=self._filled_rubric(self.templates[file], path).criteria)
         return replace(part, path=path)
 
     def _filled_rubric(self, template: Marked, path: FilePath) -> Rubric:
-        """A rubric of a file for one case."""
+        """Read a rubric file once more, with the vars of one case filled in."""
 
         def unfilled(message: str, inside: FilePath, hint: str) -> None:
             self.elsewhere(UsageError(message, place=template.at(inside), hint=hint), path)
@@ -217,8 +224,8 @@ class SuiteValueReading(RubricReading):
         return self.each("checks", value, path, owner, one)
 
     def file(self, name: str, path: FilePath) -> Path:
-        """A file that the suite names, when it is one: never a pipe or device, which could keep us
-        waiting for ever.
+        """The path of a file that the suite names. Raises Refused where it cannot be read, and for a
+        pipe or a device, which could block for ever.
         """
         file = self.base / name
         try:
@@ -290,15 +297,13 @@ class SuiteValueReading(RubricReading):
         return (Message("user", texts[0] if len(names) == 1 else "\n\n".join(blocks)),)
 
     def content(self, value: Any, path: FilePath, owner: str) -> str:
-        """As `prose`; an answer that was empty is an answer."""
-        return (
-            value
-            if isinstance(value, str) and not value.strip()
-            else self.prose(value, path, owner)
-        )
+        """Read a text as `prose` does, but accept an empty one: an empty answer is an answer."""
+        if isinstance(value, str) and not value.strip():
+            return value
+        return self.prose(value, path, owner)
 
     def prose(self, value: Any, path: FilePath, owner: str) -> str:
-        """Text exactly as written, here or in a file."""
+        """Read a text, here or in a file, exactly as it is written."""
         if not isinstance(value, dict):
             take_text(self, value, path, owner)
             return cast(str, value)

@@ -1,8 +1,9 @@
-"""What a process holds no longer than it lives: private folders, and names on this machine.
+"""Resources that are released when the process exits: private folders, and names on this machine.
 
-A process that is killed with SIGKILL tidies nothing. So each folder holds a lock of its maker, and
-a later run sweeps those whose maker is gone. The lock is the kernel's and ends with its holder,
-also across containers that share a folder for temporary files.
+A process that is killed with SIGKILL removes nothing. So the process that makes a folder holds a
+lock in it, and a later run removes the folders whose lock is free. The kernel releases the lock
+when its holder ends, however it ended, also across containers that share a folder for temporary
+files. A process id would not do: another process may have the number by then.
 """
 
 from __future__ import annotations

@@ -1,11 +1,16 @@
 """The sandbox: what a program inside can read, write and reach.
 
-With bubblewrap: the file system read-only; /tmp, /run, /var/tmp, the home of the user and the
-project empty; no network, no other process in sight, no capability; only the private copy can be
-written. With Landlock, where the kernel has it and bubblewrap does not work: the same places cannot
-be read, nothing else can be written, there is no TCP, and no other process can be looked at or
-signalled. What is needed to run stays visible: Python and its packages, the folders of PATH, files
-that the command names, and what the caller lists.
+A check often runs code that came with the artifact. That code could read keys from the home folder,
+send them away, or change the tests and programs that judge it. So it gets a private copy that it
+may write to, and otherwise only what it needs to run: Python and its packages, the folders of PATH,
+files that the command names, and what the caller lists.
+
+There are two ways, because no single one works everywhere. bubblewrap gives the program a view of
+its own: the file system is read-only; /tmp, /run, /var/tmp, the home of the user and the project
+are empty; there is no network, no other process in sight and no capability. Containers often forbid
+bubblewrap. There Landlock, where the kernel has it, refuses the same accesses one by one: those
+places cannot be read, only the copy can be written, there is no TCP, and no other process can be
+looked at or signalled.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A program that stays: asked again and again over a socket of its own, and ended with all that it
-started.
+"""A long-lived child process that answers requests over a socket. Closing it ends its whole process
+group.
 
-A message is four bytes with its length and that many bytes. What the program prints is drained
-while it is asked, so that it never waits for a reader; of stderr the end is kept, to say why it
-died.
+A message is its length in four bytes, then that many bytes. What the program prints is read while
+it works, because a full pipe would block it; the end of stderr is remembered, to say why it died.
 """
 
 from __future__ import annotations
