@@ -325,16 +325,18 @@ def _imported_markdown(doc: ImportedDoc, _style: Style) -> str:
 
 @_shows("noise", "text")
 def _noise_text(doc: NoiseDoc, style: Style) -> str:
-    from honestone.report.trust.noise import noise_text
+    from honestone.report.trust.figures import figures_text
+    from honestone.report.trust.noise import noise_figures
 
-    return noise_text(doc, style)
+    return figures_text(noise_figures(doc), style)
 
 
 @_shows("noise", "markdown")
 def _noise_markdown(doc: NoiseDoc, _style: Style) -> str:
-    from honestone.report.trust.noise import noise_markdown
+    from honestone.report.trust.figures import figures_markdown
+    from honestone.report.trust.noise import noise_figures
 
-    return noise_markdown(doc)
+    return figures_markdown(noise_figures(doc))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -361,16 +363,18 @@ def _audit_markdown(doc: AuditDoc, _style: Style) -> str:
 
 @_shows("agreement", "text")
 def _agreement_text(doc: AgreementDoc, style: Style) -> str:
-    from honestone.report.trust.agreement import agreement_text
+    from honestone.report.trust.agreement import agreement_figures
+    from honestone.report.trust.figures import figures_text
 
-    return agreement_text(doc, style)
+    return figures_text(agreement_figures(doc, style.glyph("arrow")), style)
 
 
 @_shows("agreement", "markdown")
 def _agreement_markdown(doc: AgreementDoc, _style: Style) -> str:
-    from honestone.report.trust.agreement import agreement_markdown
+    from honestone.report.trust.agreement import agreement_figures
+    from honestone.report.trust.figures import figures_markdown
 
-    return agreement_markdown(doc)
+    return figures_markdown(agreement_figures(doc))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -379,16 +383,18 @@ def _agreement_markdown(doc: AgreementDoc, _style: Style) -> str:
 
 @_shows("calibration", "text")
 def _calibration_text(doc: CalibrationDoc, style: Style) -> str:
-    from honestone.report.trust.calibration import calibration_text
+    from honestone.report.trust.calibration import calibration_figures
+    from honestone.report.trust.figures import figures_text
 
-    return calibration_text(doc, style)
+    return figures_text(calibration_figures(doc), style)
 
 
 @_shows("calibration", "markdown")
 def _calibration_markdown(doc: CalibrationDoc, _style: Style) -> str:
-    from honestone.report.trust.calibration import calibration_markdown
+    from honestone.report.trust.calibration import calibration_figures
+    from honestone.report.trust.figures import figures_markdown
 
-    return calibration_markdown(doc)
+    return figures_markdown(calibration_figures(doc))
 
 
 # ----------------------------------------------------------------------------------------------

@@ -7,14 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from markupsafe import Markup
-
 from honestone.report.documents.trust.agreement import AgreementDoc, IccDoc, RaterPairDoc
-from honestone.report.pages.markdown import md, measured_markdown
-from honestone.report.trust.figures import figure_lines
-from honestone.system.drawing import Style, count, line, pad, width
+from honestone.report.trust.figures import FigureReport
+from honestone.system.drawing import count, line
 
-PLAIN: Final = Style()
 MOST_PAIRS: Final = 60  # pairs of raters that are listed; the JSON has all
 
 _NUMBERS: Final[tuple[tuple[str, Callable[[RaterPairDoc], float | None]], ...]] = (
@@ -26,28 +22,19 @@ _NUMBERS: Final[tuple[tuple[str, Callable[[RaterPairDoc], float | None]], ...]] 
 )
 
 
-def agreement_text(doc: AgreementDoc, style: Style = PLAIN) -> str:
-    heads, arrow = _heads(doc), style.glyph("arrow")
-    rows = [
-        (f"{line(one.a)} {arrow} {line(one.b)}", _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]
-    ]
-    lines = [
-        style.paint(line(doc.table), "bold"),
-        *(f"  {pad(name, 10)}  {fact}" for name, fact in _facts(doc)),
-        "",
-    ]
-    left = min(max(width(name) for name, _ in rows), max(12, style.columns - 60))
-    return style.finish(
-        [*lines, *figure_lines(heads, rows, [11] * len(heads), left, style), *_more(doc)]
-    )
-
-
-def agreement_markdown(doc: AgreementDoc) -> str:
-    rows = [
-        (Markup(f"{md(one.a)} and {md(one.b)}"), _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]
-    ]
-    return measured_markdown(
-        "agreement", doc=doc, facts=_facts(doc), heads=_heads(doc), rows=rows, more=_more(doc)
+def agreement_figures(doc: AgreementDoc, between: str = "and") -> FigureReport:
+    """What the report on raters says. `between`: stands between the names of a pair."""
+    pairs = doc.pairs[:MOST_PAIRS]
+    return FigureReport(
+        title="Agreement",
+        subject=doc.table,
+        facts=list(_facts(doc)),
+        named_by="Pair",
+        heads=_heads(doc),
+        rows=[(f"{line(one.a)} {between} {line(one.b)}", _cells(doc, one)) for one in pairs],
+        notes=_hidden_pairs(doc),
+        fact_names=10,
+        figure_width=11,
     )
 
 
@@ -119,10 +106,9 @@ def _number(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3f}"
 
 
-def _more(doc: AgreementDoc) -> list[str]:
+def _hidden_pairs(doc: AgreementDoc) -> list[str]:
+    """A note on the pairs that are not listed."""
     hidden = len(doc.pairs) - MOST_PAIRS
-    return (
-        [f"{count(hidden, 'more pair is', 'more pairs are')} left out here; --json has them all"]
-        if hidden > 0
-        else []
-    )
+    if hidden <= 0:
+        return []
+    return [f"{count(hidden, 'more pair is', 'more pairs are')} left out here; --json has them all"]

@@ -11,44 +11,27 @@ from honestone.report.documents.trust.calibration import (
     CalibratedJudgeDoc,
     CalibrationDoc,
 )
-from honestone.report.pages.markdown import measured_markdown
-from honestone.report.trust.figures import FigureRow, figure_lines
-from honestone.system.drawing import Style, count, line, pad, width
+from honestone.report.trust.figures import FigureReport, FigureRow
+from honestone.system.drawing import count, line
 
-PLAIN: Final = Style()
 FEW: Final = 30  # labelled artifacts; with fewer the intervals are too wide to decide much
 
 _HEADS: Final = ("units", "kappa", "alpha", "TPR", "TNR", "bias", "weight")
 
 
-def calibration_text(doc: CalibrationDoc, style: Style = PLAIN) -> str:
-    lines = [style.paint(f"{line(doc.labels)}: {_headline(doc)}", "bold")]
-    lines += [f"  {pad(name, 9)}  {text}" for name, text in _facts(doc)]
-    rows = list(_rows(doc))
-    columns = [
-        max(map(len, cells)) + 2
-        for cells in zip(_HEADS, *(cells for _, cells in rows), strict=True)
-    ]
-    left = min(
-        max(width(line(name)) + 2 for name, _ in rows), max(20, style.columns - sum(columns) - 2)
+def calibration_figures(doc: CalibrationDoc) -> FigureReport:
+    """What the report on judges measured against people says."""
+    return FigureReport(
+        title="Calibration",
+        subject=doc.labels,
+        headline=_headline(doc),
+        facts=list(_facts(doc)),
+        heads=_HEADS,
+        rows=list(_rows(doc)),
+        notes=list(_warnings(doc)),
+        run=doc.run or None,
+        fact_names=9,
     )
-    lines += [
-        "",
-        *figure_lines(_HEADS, rows, columns, left, style),
-        "",
-        *(f"  {text}" for text in _warnings(doc)),
-    ]
-    return style.finish([*lines, *([f"  again   honestone show {doc.run}"] if doc.run else [])])
-
-
-def calibration_markdown(doc: CalibrationDoc) -> str:
-    parts = {
-        "headline": _headline(doc),
-        "facts": _facts(doc),
-        "rows": _rows(doc),
-        "warnings": _warnings(doc),
-    }
-    return measured_markdown("calibration", doc=doc, heads=_HEADS, **parts)
 
 
 def _headline(doc: CalibrationDoc) -> str:

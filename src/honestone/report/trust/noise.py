@@ -6,31 +6,24 @@ from typing import Final
 
 from honestone.core.numbers import percent
 from honestone.report.documents.trust.noise import NoiseDoc, NoisyCriterionDoc, SpreadDoc
-from honestone.report.pages.markdown import measured_markdown
-from honestone.report.trust.figures import FigureRow, figure_lines
-from honestone.system.drawing import Style, count, line, width
+from honestone.report.trust.figures import FigureReport, FigureRow
+from honestone.system.drawing import count
 
-PLAIN: Final = Style()
 _HEADS: Final = ("looks", "mean", "sd")
 
 
-def noise_text(doc: NoiseDoc, style: Style = PLAIN) -> str:
-    lines = [
-        style.paint(f"{line(doc.artifact.path)}: {_headline(doc)}", "bold"),
-        *(f"  {fact}" for fact in _facts(doc)),
-        "",
-    ]
-    rows = _rows(doc)
-    left = min(max(width(name) for name, _ in rows), max(16, style.columns - 30))
-    lines += figure_lines(_HEADS, rows, [8] * len(_HEADS), left, style)
-    return style.finish(
-        [*lines, *([f"  again   honestone show {line(doc.run)}"] if doc.run else [])]
-    )
-
-
-def noise_markdown(doc: NoiseDoc) -> str:
-    return measured_markdown(
-        "noise", doc=doc, headline=_headline(doc), facts=_facts(doc), heads=_HEADS, rows=_rows(doc)
+def noise_figures(doc: NoiseDoc) -> FigureReport:
+    """What the report on a panel's noise says."""
+    return FigureReport(
+        title="Noise",
+        subject=doc.artifact.path,
+        headline=_headline(doc),
+        facts=[("", fact) for fact in _facts(doc)],
+        heads=_HEADS,
+        rows=_rows(doc),
+        run=doc.run or None,
+        figure_width=8,
+        least_names=16,
     )
 
 
