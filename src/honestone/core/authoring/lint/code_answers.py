@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from honestone.core.authoring.lint.code_wordings import CODE_WORDINGS, CodeWording
@@ -79,8 +79,8 @@ def _plain(text: str) -> str:
 
 def _check_of(wording: CodeWording, match: re.Match[str]) -> Check | None:
     """The check that a wording asks for; None where its number is out of range."""
-    if wording.make:
-        return _MAKERS[wording.make](match)
+    if wording.make is not None:
+        return wording.make(match)
     value = wording.value
     if wording.change is not None:
         digits = match["number"]
@@ -95,38 +95,6 @@ def _check_of(wording: CodeWording, match: re.Match[str]) -> Check | None:
 _RULES: Final = [
     (pattern, needs(pattern), wording) for wording in CODE_WORDINGS for pattern in wording.patterns
 ]
-
-
-def _section(match: re.Match[str]) -> Check:
-    name = re.escape(match["quote"].strip().casefold()).replace(r"\ ", " ").replace(r"\-", "-")
-    return Check(kind="regex", value={"pattern": f"^#+ .*{name}", "flags": "im"})
-
-
-def _file(match: re.Match[str]) -> Check | None:
-    name = match["file"].lstrip("/")
-    return None if ".." in name else Check(kind="file-exists", value=name)
-
-
-def _long_lines(match: re.Match[str]) -> Check:
-    return Check(kind="regex", value=f"(?m)^.{{{int(match['number']) + 1},}}$", negated=True)
-
-
-def _korean_length(match: re.Match[str]) -> Check | None:
-    digits = match["number"].replace(",", "")
-    if not 0 < len(digits) <= 9:
-        return None
-    kind = "words" if match["unit"] == "단어" else "chars"
-    if match["side"] == "이상":
-        return Check(kind=f"min-{kind}", value=int(digits))
-    return Check(kind=f"max-{kind}", value=max(0, int(digits) - (match["side"] == "미만")))
-
-
-_MAKERS: Final[Mapping[str, Callable[[re.Match[str]], Check | None]]] = {
-    "section": _section,
-    "file": _file,
-    "long-lines": _long_lines,
-    "korean-length": _korean_length,
-}
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from honestone.core.authoring.lint.patterns import (
     CHARS_UNIT,
@@ -21,14 +22,15 @@ from honestone.core.authoring.lint.patterns import (
     A,
 )
 from honestone.core.json_value import Json
+from honestone.core.judging.rubric import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeWording:
-    """Wordings of one check. The first pattern that is all of a wording decides.
+    """The wordings that one check answers. A pattern has to match the whole wording.
 
-    Without a `value` the check takes what the wording quotes, or its number and `change`; `make`
-    names what makes the check from the match instead.
+    `value`: what the check takes; without it, what the wording quotes, or its number plus `change`.
+    `make`: makes the whole check from the match instead; None from it where there is no such check.
     """
 
     patterns: Sequence[str]
@@ -36,9 +38,38 @@ class CodeWording:
     value: Json = None
     negated: bool = False
     change: int | None = None
-    make: Literal["", "section", "file", "long-lines", "korean-length"] = ""
+    make: Callable[[re.Match[str]], Check | None] | None = None
 
 
+def section_heading(match: re.Match[str]) -> Check:
+    """A heading with the quoted words in it, in any case."""
+    name = re.escape(match["quote"].strip().casefold()).replace(r"\ ", " ").replace(r"\-", "-")
+    return Check(kind="regex", value={"pattern": f"^#+ .*{name}", "flags": "im"})
+
+
+def file_exists(match: re.Match[str]) -> Check | None:
+    """A file of that name; None for a name that leaves the artifact's folder."""
+    name = match["file"].lstrip("/")
+    return None if ".." in name else Check(kind="file-exists", value=name)
+
+
+def no_long_line(match: re.Match[str]) -> Check:
+    """No line with more characters than the wording's number."""
+    return Check(kind="regex", value=f"(?m)^.{{{int(match['number']) + 1},}}$", negated=True)
+
+
+def korean_length(match: re.Match[str]) -> Check | None:
+    """A length in words (단어) or characters: at least (이상), below (미만), or at most."""
+    digits = match["number"].replace(",", "")
+    if not 0 < len(digits) <= 9:
+        return None
+    kind = "words" if match["unit"] == "단어" else "chars"
+    if match["side"] == "이상":
+        return Check(kind=f"min-{kind}", value=int(digits))
+    return Check(kind=f"max-{kind}", value=max(0, int(digits) - (match["side"] == "미만")))
+
+
+# The first row with a pattern that matches decides.
 CODE_WORDINGS: Final = (
     CodeWording(
         kind="regex",
@@ -275,7 +306,7 @@ CODE_WORDINGS: Final = (
         ),
     ),
     CodeWording(
-        make="section",
+        make=section_heading,
         patterns=(
             f"{HAS}(?:an? |the )?{QUOTE} (?:section|heading|header)",
             (
@@ -291,7 +322,7 @@ CODE_WORDINGS: Final = (
         ),
     ),
     CodeWording(
-        make="file",
+        make=file_exists,
         patterns=(
             (
                 rf"{HAS}(?:an? |the )?(?P<file>[\w-]*(?:LICEN[SC]E|README|CHANGELOG|"
@@ -358,7 +389,7 @@ CODE_WORDINGS: Final = (
         patterns=(f"(?:does|must|sh(?:ould|all)|do)? ?not exceed {NUMBER} {CHARS_UNIT}",),
     ),
     CodeWording(
-        make="long-lines",
+        make=no_long_line,
         patterns=(
             (
                 r"(?:no line|no lines?) (?:is|are) (?:longer than|over|more than) "
@@ -372,7 +403,7 @@ CODE_WORDINGS: Final = (
         ),
     ),
     CodeWording(
-        make="korean-length",
+        make=korean_length,
         patterns=(
             r"(?P<number>[\d,]+) ?(?P<unit>자|글자|단어) ?(?P<side>이하|이내|이상|미만)\S*",
             (
