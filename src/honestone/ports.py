@@ -196,7 +196,9 @@ class HasNeeds(Protocol):
 
     @property
     def needs(self) -> MachineNeeds:
-        """By name and without values; the same whether they are there or not."""
+        """What it needs of a machine, by name and without values; the same whether the machine has
+        it or not.
+        """
         ...
 
 
@@ -319,7 +321,7 @@ class FunctionalJudge(Judge, Protocol):
 
     @property
     def token(self) -> str:
-        """Of this object alone."""
+        """A token that no other object has."""
         ...
 
 
@@ -713,8 +715,8 @@ class Store(Protocol):
         ...
 
     def find_run(self, name: str) -> RunInfo:
-        """By id, by an unambiguous beginning of it, or `last`: the newest of this project. Raises
-        StoreError with near names.
+        """The run named by its id, by an unambiguous beginning of it, or by `last`, which is the
+        newest run of this project. Raises StoreError with near names.
         """
         ...
 

@@ -414,7 +414,7 @@ def without_key(text: bytes, key: str) -> bytes:
 
 
 def _in_base64(data: bytes) -> bytes:
-    """As far as it does not depend on what comes after it."""
+    """The base64 form of data, as far as it does not depend on what follows the data."""
     import base64
 
     return base64.b64encode(data[: len(data) // 3 * 3])

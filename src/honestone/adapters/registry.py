@@ -437,7 +437,9 @@ def _make(
     *,
     id: str | None = None,
 ) -> Made:
-    """By our table, the settings' names, or a package that adds one."""
+    """Make what a name stands for: a row of our table, a name of the settings, or one that a
+    package adds.
+    """
     kind, _, rest = spec.partition(":")
     if not context.commands:
         _require_harmless(what, entries, spec, names)

@@ -101,8 +101,8 @@ class Turns:
             self._bound = None
 
     def timed_out(self, turn: Turn) -> bool:
-        """Whether others under way may be why: then fewer are from now on, and the call is worth
-        another try.
+        """Whether other calls at the same time may be the reason: then fewer are made at once from
+        now on, and the call is worth another try.
         """
         if not self.is_local or turn.at_once < 2:
             return False

@@ -117,7 +117,7 @@ def _entries(listed: bytes | None) -> dict[str, tuple[str, str]]:
 
 
 def _digest(top: Path, name: str) -> str | None:
-    """As git would store the file now."""
+    """The digest that git would store the file under now."""
     if (top / name).is_symlink():
         return None
     answer = _git(top, "hash-object", "--", name)

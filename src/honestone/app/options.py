@@ -245,7 +245,7 @@ def _parts(of: Declaring) -> Iterator[Declared | Group]:
 
 
 def _option_in(hint: object) -> Option | None:
-    """That of `Annotated[TYPE, Option(...)]`, also where it is one of several types."""
+    """The Option of `Annotated[TYPE, Option(...)]`, also where that is one of several types."""
     if get_origin(hint) is Annotated:
         return next((one for one in get_args(hint) if isinstance(one, Option)), None)
     if get_origin(hint) in (Union, UnionType):

@@ -234,8 +234,8 @@ class Printer:
 
 
 def exit_code_of(outcome: str) -> int:
-    """Of a verdict. `error` is a skill's evaluation that showed nothing: like inconclusive, nothing
-    was judged.
+    """The exit code of a verdict. `error` is a skill's evaluation that showed nothing: like
+    inconclusive, nothing was judged.
     """
     from honestone.core.judging.scorecard import EXIT_CODES, Outcome
 
@@ -423,8 +423,8 @@ PERSON: Final[ContextVar[Callable[[Path], Person]]] = ContextVar("person", defau
 
 
 def here() -> Workspace:
-    """With the store of --store. Raises SettingsError for settings that cannot be read, StoreError
-    for a bad address.
+    """The workspace of the current folder, with the store of --store. Raises SettingsError for
+    settings that cannot be read, StoreError for a bad address.
     """
     return Workspace.at(Path(), store=named_store(), person=PERSON.get(), say=_say)
 

@@ -39,8 +39,8 @@ class Version:
 
     @cached_property
     def digest(self) -> str:
-        """Of a file: its bytes. Of a folder: every path, mode and content; the name of the folder
-        does not count.
+        """The digest of a file's bytes, or of a folder's paths, modes and contents. The name of the
+        folder does not count.
         """
         if not self.is_folder:
             (entry,) = self.files.values()

@@ -158,7 +158,7 @@ def fence_of(*texts: str) -> str:
 
 
 def without_empty(plain: JsonObject) -> dict[str, Json]:
-    """Without what is None, False or empty, so that records stay small. Numbers stay."""
+    """Leave out members that are None, False or empty, so that records stay small. Numbers stay."""
     return {
         key: value for key, value in plain.items() if value or (value == 0 and value is not False)
     }

@@ -503,7 +503,7 @@ def packing_seats(seats: Sequence[Seat]) -> list[Seat]:
 
 
 def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, PlainPacked]:
-    """By seat what its judge is shown of a text that is too big for it; judges that see the whole
+    """What each seat's judge is shown of a text that is too big for it; judges that see the whole
     are left out.
     """
     shown = {

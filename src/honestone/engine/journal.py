@@ -187,7 +187,7 @@ class JournalAccount:
         await self._ask_for(self._meter.rest_of_grants)
 
     async def _ask_for(self, what: Callable[[], GrantRequest | None]) -> None:
-        """Asks the store until nothing is left to ask: one request of this process at a time."""
+        """Ask the store until nothing is left to ask, with one request of this process at a time."""
         while True:
             if self._asking is not None:
                 await self._asking.wait()

@@ -101,7 +101,7 @@ class Heartbeat:
         self._thread.start()
 
     def say(self, card: RunnerCard) -> None:
-        """With the next heartbeat, which comes within a second."""
+        """Report this card with the next heartbeat, which comes within a second."""
         with self._lock:
             if card != self.card:
                 self.card = card

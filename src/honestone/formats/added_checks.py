@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def added_checks() -> Mapping[str, Callable[[], AddedCheck]]:
-    """By name: what loads it, and raises SettingsError where that cannot be done."""
+    """The checks of other packages: for each name a function that loads it, and raises
+    SettingsError where it cannot be loaded.
+    """
     return {name: partial(_load, plugin) for name, plugin in plugins(CHECKS).items()}
 
 

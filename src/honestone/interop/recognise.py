@@ -70,7 +70,9 @@ OURS: Final = "honestone"
 
 
 def _by_name(document: Document, name: str) -> Reader | str:
-    """By the name of a format, or of a tool (`agentv`) for whichever of its formats fits best."""
+    """The reader of a format, named by the format or by a tool (`agentv`), of whose formats the
+    best fitting one is taken.
+    """
     if name == OURS:
         return "suite" if document.keys & {"suite", "cases"} else "rubric"
     every = readers()

@@ -57,7 +57,7 @@ _HERE: Final = _Here()
 
 
 def telemetry() -> Telemetry:
-    """That of this process, made with the first call."""
+    """The telemetry of this process, made with the first call."""
     if _HERE.make is not None:
         with _HERE.lock:
             make, _HERE.make = _HERE.make, None

@@ -98,8 +98,8 @@ def check_store(make_store: Callable[[], ports.Store], *, survives: bool = True)
 
 
 def _check_once(store: ports.Store, run: str) -> list[events.Event]:
-    """What was added: an attempt has one output and one judgement that was not refused, whoever
-    writes.
+    """Check that an attempt gets one output and one judgement that was not refused, whichever
+    process writes. Returns the events that were added.
     """
     refused = events.AttemptJudged(case="b", attempt=2, refused="--max-calls 0 are used up")
     judgement = events.AttemptJudged(case="b", attempt=2)

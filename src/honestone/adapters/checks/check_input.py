@@ -89,8 +89,8 @@ class Setting:
         return None
 
     def prefers_version(self, name: str, version: Version) -> bool:
-        """Without knowing the artifact's path, a name that is in the version means the version's
-        file.
+        """Whether a name means the version's file: it is in the version, and the artifact's path is
+        not known.
         """
         return not self.artifacts and self.in_version(name, version) is not None
 

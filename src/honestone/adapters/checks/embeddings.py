@@ -50,7 +50,7 @@ async def find(check: Check, subject: Subject) -> Finding:
 
 
 async def _vector(embedder: Embedder, text: str, subject: Subject) -> list[float]:
-    """Asked for once: what is on record for the same text and model is used again."""
+    """The embedding of a text. One on record for the same text and model is used again."""
 
     async def call() -> Mapping[str, Any]:
         vector, usage = await (_traced(embedder, text) if is_traced() else embedder.embed(text))

@@ -164,7 +164,7 @@ class _Sending:
         return got
 
     def _check(self, answer: EndpointAnswer, what: str) -> None:
-        """That the server took all of it."""
+        """Raise an error unless the server accepted all of it."""
         where, words = self._server.where, error_details(answer).message
         if answer.status in (401, 403):
             names = " and ".join(KEY_VARIABLES)

@@ -66,7 +66,7 @@ class HumanJudge:
         return Reading(marks=found.marks, errors=errors, problems=found.problems)
 
     async def close(self) -> None:
-        """By now every reply is on record, so what was kept meanwhile is no longer needed."""
+        """Delete the person's unfinished forms: every reply is on record now."""
         for key in self._handed_in:
             self._person.forget(key)
         self._handed_in.clear()

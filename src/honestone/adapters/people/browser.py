@@ -60,7 +60,9 @@ class AskedEdit:
 
     @property
     def text(self) -> str | None:
-        """Of a file that is text, with line feeds alone; None for a folder or other bytes."""
+        """The text of a file, with line feeds as its only line ends; None for a folder, and for
+        bytes that are not text.
+        """
         if self.place.is_dir():
             return None
         try:
@@ -70,7 +72,7 @@ class AskedEdit:
         return None if "\0" in text else text.replace("\r\n", "\n")
 
     def write(self, text: str) -> None:
-        """With the line ends that the file has."""
+        """Write the text with the line ends of the file."""
         ends = b"\r\n" if b"\r\n" in self.place.read_bytes() else b"\n"
         write_atomically(self.place, text.replace("\r\n", "\n").encode().replace(b"\n", ends))
 

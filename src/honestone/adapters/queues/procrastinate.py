@@ -289,7 +289,7 @@ def _is_made(cursor: Cursor[TupleRow]) -> bool:
 
 
 def _make(cursor: Cursor[TupleRow]) -> None:
-    """Of several processes at once the first does it."""
+    """Make the tables of the queue. Of several processes at once only the first does it."""
     cursor.execute(_MAKING)
     if not _is_made(cursor):
         cursor.execute(b"set local search_path = honestone")

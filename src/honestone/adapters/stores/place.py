@@ -25,5 +25,5 @@ class StorePlace:
 
     @property
     def shown(self) -> str:
-        """Without a password."""
+        """The address without its password, for messages."""
         return str(self.folder) if self.address is None else self.address.shown

@@ -88,7 +88,7 @@ class PostgresConnection:
 
     @property
     def version(self) -> str:
-        """Of the server."""
+        """The version of the server."""
         number = int(self._db.info.server_version)
         return f"{number // 10000}.{number % 10000}"
 

@@ -195,14 +195,16 @@ where not exists (
 def on_record(
     cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEvent]
 ) -> dict[bytes, tuple[int, bytes]]:
-    """By `once`: the number and data of those events that are on record already."""
+    """The number and data of those events that are on record already, by their `once`."""
     once = [new.once for new in every if new.once is not None]
     rows = cursor.execute(STORED_ONCE, (once, run)).fetchall() if once else []
     return {bytes(key): (number, data) for key, number, data in rows}
 
 
 def add_events(cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEvent]) -> set[int]:
-    """As one who may write to no table; the places of those that were not added."""
+    """Add events through a function of the database, for roles that may not write to its tables.
+    Returns the places of those that were not added.
+    """
     lost: set[int] = set()
     for place, new in enumerate(every):
         if stored.follows_lost(place, every, lost):
@@ -250,7 +252,7 @@ def only(row: tuple[Any, ...] | None) -> Any:
 
 
 def lock_number(name: str) -> int:
-    """Of an advisory lock: 64 bits, signed."""
+    """The number of an advisory lock, a signed integer of 64 bits."""
     return int.from_bytes(
         hashlib.sha256(f"honestone {name}".encode()).digest()[:8], "big", signed=True
     )

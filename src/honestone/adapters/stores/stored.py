@@ -269,7 +269,7 @@ def read_event(
 
 
 def text_of(value: str) -> str:
-    """Without what a database refuses in a text: U+0000, halves of surrogate pairs, and a path's
+    """Remove from a text what a database refuses: U+0000, halves of surrogate pairs, and a path's
     bytes that are not UTF-8.
     """
     return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
@@ -331,8 +331,8 @@ def case_of(data: bytes) -> str | None:
 
 
 def encode(value: Any) -> bytes:
-    """As JSON. A reply may hold half a surrogate pair, which is not UTF-8; it is kept all the same,
-    escaped.
+    """Encode a value as JSON. A reply may hold half a surrogate pair, which is not UTF-8; it is
+    kept all the same, escaped.
     """
     try:
         return msgspec.json.encode(value)

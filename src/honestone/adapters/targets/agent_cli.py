@@ -163,7 +163,7 @@ def _lines(skill: Skill) -> list[str]:
 
 
 def _has_failed(result: Any) -> bool:
-    """As claude and gemini put it."""
+    """Whether a call failed, in the words of claude and gemini."""
     return isinstance(result, Mapping) or (
         isinstance(result, str) and result.startswith(("<tool_use_error>", "Error:"))
     )

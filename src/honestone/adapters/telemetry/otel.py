@@ -74,7 +74,7 @@ class Pipelines:
 
     @classmethod
     def of(cls, settings: SignalSettings, environment: Mapping[str, str]) -> Pipelines:
-        """As the variables say."""
+        """Read the variables of a process."""
         logging.getLogger("opentelemetry").addHandler(
             logging.NullHandler()
         )  # said once, at the end, by us
@@ -428,7 +428,7 @@ def _clean(attributes: _Attributes) -> _Attributes:
 
 
 def make_telemetry(settings: SignalSettings) -> OtelTelemetry:
-    """As the variables of this process say."""
+    """Make the telemetry that the variables of this process ask for."""
     environment = dict(os.environ)
     pipelines = Pipelines.of(settings, environment)
     return OtelTelemetry(pipelines, captures=settings.captures, environment=environment)

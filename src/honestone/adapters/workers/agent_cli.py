@@ -60,9 +60,7 @@ class AgentCliWorker(CliAdapter, EagerWorker):
 
 
 def plainly(brief: str) -> str:
-    """A brief that no CLI takes for one of its commands: it begins with a plain line, whatever
-    comes next.
-    """
+    """Put a plain line before a brief, so that no CLI takes its first line for a command."""
     return brief if brief.lstrip("\ufeff \t\r\n")[:1].isalnum() else _PLAIN_START + brief
 
 

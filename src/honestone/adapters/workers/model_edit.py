@@ -365,7 +365,7 @@ def _at(place: Path, path: str) -> Path:
 
 
 def _sum(spent: Sequence[Usage]) -> Usage:
-    """Of several calls; what one of them did not tell is unknown for all."""
+    """The usage of several calls. A figure that one of them did not report is unknown for all."""
 
     def add(name: str) -> Any:
         values = [getattr(usage, name) for usage in spent]

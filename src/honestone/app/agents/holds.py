@@ -34,7 +34,7 @@ class Holds:
     recorded: str = ""
 
     def one_more(self, recorded: str) -> Holds | None:
-        """With another hold, as long as there may be one."""
+        """The count with another hold; None where no further hold is allowed."""
         in_a_row = self.in_a_row if recorded == self.recorded else 0
         if self.total >= MOST or in_a_row >= MOST_IN_A_ROW:
             return None

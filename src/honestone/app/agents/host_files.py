@@ -40,12 +40,12 @@ class HostFile(Protocol):
         """What calls honestone in what is ours; None when nothing is ours."""
 
     def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
-        """With ours, in place of an older one; as it is where it holds that already. Raises
-        NotOurs.
+        """Add our part, in place of an older one; without a change where it is there already.
+        Raises NotOurs.
         """
 
     def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
-        """Without ours."""
+        """Remove our part."""
 
 
 def is_current(file: HostFile, text: str, command: str) -> bool:
@@ -262,7 +262,7 @@ def _new_file(text: str, notes: FileNotes) -> str:
 
 
 def _cleared(text: str, notes: FileNotes) -> str | None:
-    """Without what was made and is empty now."""
+    """Remove what this program made and that is empty now."""
     for container in _CONTAINERS:
         path = tuple(container.split("."))
         value: Json = read_object(text)

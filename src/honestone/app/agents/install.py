@@ -216,8 +216,8 @@ class _Edits:
         self._drafts: dict[Path, _Draft] = {}
 
     def text(self, named: str) -> str | None:
-        """As it is to be. Raises FileError for what cannot be read, and for a link that leads out
-        of a project.
+        """The text that the file will have. Raises FileError for what cannot be read, and for a
+        link that leads out of a project.
         """
         return self._draft(named).text
 

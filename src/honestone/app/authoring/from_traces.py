@@ -110,7 +110,7 @@ def _refuse(request: SuiteDraftRequest) -> None:
 
 
 def _clean(task: TracedTask) -> TracedTask:
-    """Without signs that no terminal shows, and without what looks like a secret."""
+    """Remove characters that no terminal shows, and what looks like a secret."""
     return replace(
         task,
         messages=tuple(

@@ -135,8 +135,8 @@ class StepsForm:
 
     @classmethod
     def of_last_call(cls, folder: Path) -> StepsForm:
-        """That of the last call; the default where what is kept cannot be read: who needs the rest
-        of it says so.
+        """The form of the last call. It is the default one where the file cannot be read; whoever
+        needs the rest of that file reports it.
         """
         try:
             plain = read_json(folder / FORM_FILE)

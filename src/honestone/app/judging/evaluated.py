@@ -104,7 +104,7 @@ class Evaluated(DocumentResult):
 
     @property
     def probability(self) -> float | None:
-        """That the contract is met (0-1)."""
+        """The probability (0-1) that the contract is met."""
         return None if self.belief is None else self.belief.probability
 
     @property

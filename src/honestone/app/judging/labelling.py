@@ -68,7 +68,9 @@ class Labels:
         return pandas.DataFrame(self.rows)
 
     def to_csv(self) -> str:
-        """As a labels file: `artifact,rater,CRITERION...`, which `calibrate` and `agreement` read."""
+        """The labels as a labels file: `artifact,rater,CRITERION...`, which `calibrate` and
+        `agreement` read.
+        """
         out = io.StringIO()
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["artifact", "rater", *self.criteria])

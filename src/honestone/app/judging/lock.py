@@ -118,7 +118,9 @@ class LockedFiles:
         require_locked_files(then, now, lock)
 
     def _outside(self, files: Mapping[str, str]) -> dict[str, str]:
-        """Without what an import of a test finds in an artifact: that is what is judged."""
+        """Leave out files of the artifact, which an import of a test can find: they are judged, and
+        do not judge.
+        """
         return {
             name: digest
             for name, digest in files.items()

@@ -309,8 +309,8 @@ def with_bars(
 
 
 def with_sure(rubric: Rubric, options: JudgingOptions) -> Rubric:
-    """With the options that say how sure a verdict has to be. Raises UsageError for a limit of what
-    is not asked for.
+    """The rubric with the options that say how sure its verdict has to be. Raises UsageError for a
+    limit of what is not asked for.
     """
     if options.sure is not None:
         rubric = replace(rubric, sure=exact(options.sure) / 100)

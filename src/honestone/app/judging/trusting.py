@@ -181,7 +181,7 @@ def _runner_of_code(path: Path, judging: JudgingOptions) -> RunCode:
 
 
 def code_notes(source: SuiteSource) -> tuple[str, ...]:
-    """That the suite runs code of its own, for who only looks at it."""
+    """A note that the suite runs code of its own, for commands that only look at it."""
     if not source.code:
         return ()
     trusted = "" if source.is_fetched else ", or `honestone trust FILE`"

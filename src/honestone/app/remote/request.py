@@ -183,5 +183,5 @@ def refuse(why: str, hint: str = "leave out --remote, or that") -> None:
 
 
 def _from(workspace: Workspace, path: Path) -> str:
-    """As a path from the folder of the workspace, whatever form it was given in."""
+    """The path relative to the folder of the workspace, in whatever form it was written."""
     return os.path.relpath(workspace.path(path).resolve(), workspace.folder)

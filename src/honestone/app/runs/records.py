@@ -137,7 +137,7 @@ class RunRecord:
         )
 
     def document(self) -> ImportedDoc | NoiseDoc | AuditDoc | CalibrationDoc:
-        """Of a run of a kind that has one document alone."""
+        """The document of a run, for kinds of runs that have a single document."""
         run = self.info.id
         match self.info.kind:
             case "calibrate":

@@ -261,7 +261,9 @@ def rows_of(
 def parts_of(
     chosen: Sequence[RunInfo], figures: Callable[[str], RunFigures]
 ) -> dict[str, list[RunInfo]]:
-    """By the id of an improvement, the runs of its splits among `chosen`, oldest first."""
+    """The runs of splits among `chosen`, by the id of the improvement that they belong to, oldest
+    first.
+    """
     loops = [info for info in chosen if info.kind == "improve"]
     found: dict[str, list[RunInfo]] = {}
     for info in reversed(chosen):

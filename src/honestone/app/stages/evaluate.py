@@ -210,7 +210,7 @@ def _candidate(request: EvaluateSkillRequest, files: StageFiles) -> TwoSides:
 
 
 def _require_places(files: StageFiles) -> None:
-    """What cannot be written must be known before the agent runs, not after."""
+    """Raise UsageError for an output that cannot be written, before the agent runs and costs."""
     if files.output is not None and files.output.is_dir():
         raise UsageError(
             f"--output `{printable(files.output)}` is a folder",

@@ -216,7 +216,7 @@ def stamp() -> str:
 
 
 def stamped(body: doc.StageDocument | doc.Traces, path: Path) -> PlainDocument:
-    """As JSON objects and lists, with its time and place; of an artifact the head first and the end
+    """An artifact as JSON objects and lists, with its time and place: its head first and its end
     last.
     """
     body = msgspec.structs.replace(

@@ -72,14 +72,14 @@ class CaseContracts:
         return Contract(document={**shared.document, "cases": cases})
 
     def check_identities(self, cases: Sequence[Case]) -> Sequence[Identity]:
-        """Of each check of each rubric of these cases."""
+        """The identities of all checks of these cases."""
         return [
             check for rubric in self._rubrics_of(cases) for check in self._judged_by[rubric].checks
         ]
 
     @cached_property
     def rubrics(self) -> Mapping[str, Rubric]:
-        """By their keys."""
+        """The rubrics of the cases, by their keys."""
         return self.rubrics_by_key(self.cases)
 
     def rubrics_by_key(self, cases: Sequence[Case]) -> Mapping[str, Rubric]:

@@ -151,7 +151,7 @@ def _of_file(path: Path, name: str, cases: Sequence[Case]) -> RecordedOutputs:
 
 
 def _artifact_of(plain: object) -> StartedArtifact | None:
-    """As a report of ours says it."""
+    """The artifact that a report of ours names."""
     if not isinstance(plain, dict) or not {"path", "digest"} <= plain.keys():
         return None
     return StartedArtifact(path=str(plain["path"]), digest=str(plain["digest"]))

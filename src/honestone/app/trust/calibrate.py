@@ -143,8 +143,8 @@ def _labels(
 
 
 def _digests(plan: RubricPlan, labels: Sequence[PersonLabel], name: str) -> dict[str, str]:
-    """Of the bytes of each artifact. Raises SourceErrors with every one that cannot be read, and
-    the line that names it.
+    """The digest of each labelled artifact, by its path. Raises SourceErrors with each artifact
+    that cannot be read, and the line that names it.
     """
     found: dict[str, str] = {}
     problems: list[UsageError] = []

@@ -185,7 +185,7 @@ class _Desk:
     def answer(
         self, question: LabelQuestion, number: int, of: int, *, is_first: bool
     ) -> Answer | LabelWish:
-        """Asked again until it is an answer."""
+        """Ask until the person types an answer."""
         lines = (
             list(artifact_lines(question.text.shown, question.text.version, self._style))
             if is_first

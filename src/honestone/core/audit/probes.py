@@ -72,7 +72,9 @@ class Probes:
 def make_probes(
     criteria: tuple[AskedCriterion, ...], version: Version, *, ask: Ask = "rubric"
 ) -> Probes:
-    """`ask`: what one call covers, which decides what an order of items is."""
+    """Make the probes of an audit: questions whose answers are known. `ask`: what one call covers,
+    which decides what an order of items is.
+    """
     maker = _Maker(criteria, version)
     makers: Sequence[tuple[ProbeKind, Callable[[], list[Variant] | str]]] = (
         (ProbeKind.EMPTY, maker.empty),

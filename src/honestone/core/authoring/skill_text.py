@@ -199,7 +199,7 @@ def one_line(text: str) -> str:
 
 
 def bare_text(text: str) -> str:
-    """Without the marks of Markdown."""
+    """The text without the marks of Markdown."""
     return re.sub(r"\*\*|__|`|<[^>]{1,60}>", "", text).strip()
 
 

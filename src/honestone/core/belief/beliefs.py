@@ -338,8 +338,8 @@ class Beliefs:
     # what is believed
 
     def probability(self, version: str) -> float:
-        """That the version meets the contract, with the margin that the contract is aimed with
-        (0-1).
+        """The probability (0-1) that the version meets the contract, with the margin that edits aim
+        for.
         """
         if version not in self._probabilities:
             self._probabilities[version] = self._probability(self._versions[version])
@@ -433,7 +433,7 @@ class Beliefs:
         return 100.0 - points if key in self._bad else points
 
     def aims(self, version: str) -> dict[str, list[Key]]:
-        """By criterion, the items that an edit of it would be given."""
+        """The items that an edit of each criterion would be given, by criterion."""
         found: dict[str, list[Key]] = {}
         for key in self.unmet(version):
             found.setdefault(key[0], []).append(key)

@@ -88,7 +88,7 @@ class ContractModel:
     # probability
 
     def probability(self, odds: Mapping[Key, Odds | None]) -> float:
-        """That every bar is met, from 0 to 1; 0 where nothing applies."""
+        """The probability (0-1) that every bar is met; 0 where nothing applies."""
         shaped = self._shaped(odds)
         found = self._group(self.top, odds, shaped)
         return (

@@ -74,7 +74,7 @@ class ItemChain:
         self._joints: Results[Joint] = memory.results("joints", model, worker, faked)
 
     def joint(self, last: ItemNode) -> Joint:
-        """Of a whole chain, by its last version."""
+        """The state of a whole chain, by its last version."""
         new: list[ItemNode] = []
         node: ItemNode | None = last
         known: Joint | None = None

@@ -104,7 +104,7 @@ class Looking:
         return chosen
 
     def _next(self, counts: Mapping[str, int]) -> str | None:
-        """Of the judges that a further look is worth, the one that looked least."""
+        """The judge to ask next: of those worth a further look, the one that looked least."""
         worth = [one.id for one in self.judges if self._is_worth(one, counts[one.id])]
         return min(worth, key=lambda id: counts[id]) if worth else None
 

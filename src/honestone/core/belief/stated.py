@@ -132,8 +132,8 @@ def stated_belief(
 
 
 def settled(belief: StatedBelief, *, is_exhausted: bool = False) -> StatedBelief:
-    """With what follows from the probability and its bar. `is_exhausted`: no judge is worth another
-    question.
+    """Add what follows from the probability and its bar: whether the verdict is decided, and how
+    many looks may decide it. `is_exhausted`: no judge is worth another question.
     """
     if belief.target is None:
         return belief

@@ -200,8 +200,8 @@ class TextBelief:
 
     @cached_property
     def probability(self) -> float | None:
-        """That the contract is met (0-1). Exactly 0 or 1 where code alone decides; None where it
-        does not and no judge answered.
+        """The probability (0-1) that the contract is met. Exactly 0 or 1 where code alone decides;
+        None where it does not and no judge answered.
         """
         bounds = self._bounds()
         if bounds is not None:

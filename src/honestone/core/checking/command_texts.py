@@ -81,7 +81,7 @@ def recipe_lines(text: str, targets: Sequence[str]) -> list[str]:
 
 
 def _rules_of(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Of a Makefile, by target: its recipe lines and what it needs."""
+    """The rules of a Makefile: for each target its recipe lines and what it needs."""
     lines: dict[str, list[str]] = {}
     needs: dict[str, list[str]] = {}
     current: list[str] = []

@@ -126,7 +126,7 @@ def classify(
 
 
 def size_limit(original: Version, max_growth: float = MAX_GROWTH) -> float:
-    """Bytes that the artifact may reach over all rounds."""
+    """The size in bytes that the artifact may reach over all rounds."""
     return max(original.size * max_growth, ALWAYS_ALLOWED)
 
 

@@ -166,7 +166,7 @@ def _short(value: object) -> str:
 
 
 def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
-    """As JSON values, in the order of the answers; `ballot_from_plain` reads it back."""
+    """A ballot as JSON values, in the order of the answers; `ballot_from_plain` reads it back."""
     marks: dict[str, dict[str, Json]] = {}
     for (criterion, item), mark in ballot.marks.items():
         marks.setdefault(criterion, {})[item] = _mark_to_plain(mark)

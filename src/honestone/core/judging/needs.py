@@ -26,7 +26,9 @@ class Machine(Protocol):
     def is_set(self, variable: str) -> bool: ...
 
     def has_program(self, name: str) -> bool:
-        """By its path where there is a slash in it, else on the PATH that programs get."""
+        """Whether a program is there: at its path where the name has a slash, else on the PATH that
+        programs get.
+        """
         ...
 
     def sign_in_for(self, cli: str) -> str | None:

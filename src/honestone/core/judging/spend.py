@@ -64,7 +64,9 @@ class Spend:
         )
 
     def to_plain(self) -> dict[str, int | float]:
-        """Without what is 0, so that events stay small; `spend_from_plain` reads it back."""
+        """The spend as JSON, without what is 0, so that events stay small; `spend_from_plain` reads
+        it back.
+        """
         return {name: value for name in self.__slots__ if (value := getattr(self, name))}
 
 
@@ -175,7 +177,7 @@ class Meter:
 
     @property
     def limits(self) -> dict[str, int | float | None]:
-        """As a run records them."""
+        """The limits as a run records them."""
         return {"calls": self.calls, "minutes": self.minutes, "usd": self.usd}
 
     @property
@@ -240,7 +242,7 @@ class Meter:
         self.spent.add(usage)
 
     def give_back_call(self) -> None:
-        """The call that was granted was never made."""
+        """Take back a granted call that was never made."""
         self._granted -= 1
         self._under_way -= 1
         self._is_fully_reserved = False

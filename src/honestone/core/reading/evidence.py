@@ -103,7 +103,7 @@ def _plain(text: str) -> _Plain:
 
 
 def _unquoted(words: str) -> str:
-    """Without the quotation marks that a judge puts around a quote."""
+    """Remove the quotation marks that a judge puts around a quote."""
     while len(words) > 1 and words[0] in "\"'" and words[-1] == words[0]:
         words = words[1:-1].strip()
     return words

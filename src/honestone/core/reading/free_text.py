@@ -273,8 +273,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
 
 
 def _plain_words(text: str) -> str:
-    """Without markup and without what is quoted: block quotes, and words in quotation marks inside
-    a sentence.
+    """Remove markup and what is quoted: block quotes, and words in quotation marks inside a
+    sentence.
     """
     whole = text.strip()
     if len(whole) > 1 and whole[0] in "\"“'" and whole[-1] in "\"”'" and whole[1:-1].isprintable():

@@ -311,5 +311,5 @@ def _joined_surrogates(text: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Without lone surrogates, which no file or terminal can take."""
+    """Remove lone surrogates, which no file or terminal accepts."""
     return _SURROGATE.sub("\ufffd", text) if not text.isascii() else text

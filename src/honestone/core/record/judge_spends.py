@@ -71,5 +71,7 @@ def _parts(event: Event) -> Mapping[str, Spend] | None:
 
 
 def _of_judge(spend: Spend) -> Spend:
-    """Without the call of the target, which has no cost of its own here."""
+    """The judge's part of a spend: all but the call of the target, which has no cost of its own
+    here.
+    """
     return spend.without(Spend(target_calls=spend.target_calls))

@@ -51,7 +51,7 @@ class StoreAddress:
 
     @property
     def shown(self) -> str:
-        """Without a password."""
+        """The address without its password, for messages."""
         if "://" not in self.url:
             return f"{self.kind}:..."
         scheme, user, _, host, query = _parts(self.url)

@@ -143,7 +143,9 @@ def cost_of(record: SuiteRecord) -> Cost:
 
 
 def cheapest(passing: Mapping[str, Cost]) -> str | None:
-    """By money where it is known for all, else by calls; of equal ones the first."""
+    """The cheapest column: by money where that is known for all, else by calls; of equal ones the
+    first.
+    """
     by_money = all(cost.usd is not None for cost in passing.values())
     return min(
         passing,
@@ -153,8 +155,8 @@ def cheapest(passing: Mapping[str, Cost]) -> str | None:
 
 
 def worst(verdicts: Iterable[str]) -> Outcome:
-    """Of the verdicts of columns: a failure before what could not be judged. `error`, of a skill,
-    showed nothing.
+    """The worst of the verdicts of columns: a failure is worse than what could not be judged.
+    `error`, of a skill, showed nothing.
     """
     return overall({Outcome.INCONCLUSIVE if one == "error" else Outcome(one) for one in verdicts})
 

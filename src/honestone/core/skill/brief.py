@@ -152,7 +152,7 @@ def fenced(text: str) -> list[str]:
 
 
 def without_controls(text: str) -> str:
-    """Line feeds and tabs stay; other control characters become a sign that can be seen."""
+    """Replace control characters, other than line feeds and tabs, by a sign that can be seen."""
     return re.sub(
         r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]",
         "\ufffd",

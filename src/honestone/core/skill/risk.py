@@ -180,7 +180,7 @@ class Recommendation(StrEnum):
 
 
 def label_of(scores: Sequence[Fraction]) -> Label | None:
-    """Of the judges' scores, 0 to 10; None without any."""
+    """The label for the judges' scores, which are 0 to 10; None without any."""
     if not scores:
         return None
     in_favour = sum(1 for score in scores if score >= FOR_FROM)

@@ -228,7 +228,7 @@ def _shares(rows: Sequence[Sequence[Value]]) -> tuple[float, Counter[Value]] | N
 
 
 def _fleiss_kappa(shares: tuple[float, Counter[Value]]) -> float | None:
-    """Of two raters it is Scott's pi."""
+    """Fleiss' kappa; for two raters it is Scott's pi."""
     observed, totals = shares
     given = totals.total()
     return _above_chance(observed, math.fsum((count / given) ** 2 for count in totals.values()))
@@ -348,7 +348,7 @@ def _of_mean(interval: _Interval, k: int) -> _Interval:
 def pair_agreement(
     a: str, first: Sequence[Value | None], b: str, second: Sequence[Value | None]
 ) -> PairAgreement:
-    """Of the units that both rated."""
+    """How far two raters agree on the units that both rated."""
     cells: Counter[tuple[Value, Value]] = Counter(
         (x, y) for x, y in zip(first, second, strict=True) if x is not None and y is not None
     )
@@ -381,7 +381,7 @@ def _with_figures(
     rows: Counter[Value],
     columns: Counter[Value],
 ) -> PairAgreement:
-    """With what two raters' numbers come to."""
+    """Add the figures that need numbers: differences and correlations."""
     n = found.n
     differences = [(float(y) - float(x), count) for (x, y), count in cells.items()]
     absolute = math.fsum(abs(by) * count for by, count in differences) / n
@@ -480,7 +480,7 @@ def kendall_tau_b(cells: Cells) -> float | None:
 
 
 def _sum_to(tree: Sequence[int], at: int) -> int:
-    """Of a Fenwick tree: the sum of the places 1 to `at`."""
+    """The sum of the places 1 to `at` of a Fenwick tree."""
     total = 0
     while at > 0:
         total += tree[at]

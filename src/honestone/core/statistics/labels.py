@@ -37,7 +37,7 @@ class LabelTarget:
 
     @property
     def key(self) -> Key:
-        """Of a criterion as a whole the second part is empty."""
+        """The criterion and the item; the item is empty for a criterion as a whole."""
         return self.criterion.id, "" if self.item is None else self.item.id
 
     @property

@@ -172,7 +172,7 @@ class Case:
 
     @property
     def input(self) -> str:
-        """As people and judges read it: an image is a number and a digest."""
+        """The input as people and judges read it: an image is shown as a number and a digest."""
         return self._with_images[0]
 
     @property
@@ -185,8 +185,8 @@ class Case:
         return written_images(text) if IMAGE_MARK in text else (text, ())
 
     def in_column(self, label: str | None) -> Case:
-        """As the target of this label runs it: one that is for others is skipped. A target without
-        a label runs all.
+        """The case as the target with this label runs it: a case for other targets is skipped. A
+        target without a label runs all cases.
         """
         if label is None or not self.targets or label in self.targets:
             return self

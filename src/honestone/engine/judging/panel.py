@@ -411,7 +411,7 @@ class Panel:
             self._waiting.pop(key, None)
 
     def _gate(self, seat: Seat) -> asyncio.Semaphore:
-        """As many calls of a judge at a time as it takes."""
+        """The semaphore that limits how many calls of a judge run at once."""
         if seat.id not in self._gates:
             own = seat.judge.concurrency if isinstance(seat.judge, ports.HasCapacity) else None
             self._gates[seat.id] = asyncio.Semaphore(own or self.concurrency)

@@ -58,7 +58,7 @@ def put_in(
 
 
 def cut_out(text: str, path: JsonPath) -> str:
-    """Without the member or element at `path`, and the comma that it needed."""
+    """Remove the member or element at `path`, and the comma that it needed."""
     at = after_space(text, 0)
     for key in path[:-1]:
         at = {one.key: one.start for one in members_of(text, at)}[key]
@@ -74,8 +74,8 @@ def cut_out(text: str, path: JsonPath) -> str:
 
 
 def _inserted(text: str, container: int, key: str, value: Json) -> str:
-    """As the last item of the container at that place, on a line of its own where the one before it
-    has one.
+    """Insert a text as the last item of the container at that place, on a line of its own where the
+    one before it has one.
     """
     last = next(reversed(list(members_of(text, container))), None)
     own_line = _MARGIN.search(text, 0, last.begin) if last else None

@@ -24,7 +24,7 @@ def read_table(text: str, group: str, name: str) -> Json:
 
 
 def put_table(text: str, group: str, name: str, values: Mapping[str, str | Sequence[str]]) -> str:
-    """With the table at the end. Raises ValueError where it cannot be there.
+    """Add the table at the end. Raises ValueError where it cannot be there.
 
     A text without an end of line keeps none, which is how `cut_table` knows it again.
     """
@@ -39,7 +39,7 @@ def put_table(text: str, group: str, name: str, values: Mapping[str, str | Seque
 
 
 def cut_table(text: str, group: str, name: str) -> str:
-    """Without the table and those below it. Raises ValueError where it is not written as a table of
+    """Remove the table and those below it. Raises ValueError where it is not written as a table of
     its own.
     """
     head, remaining = re.compile(rf"^[ \t]*\[{group}\.{name}[\].]", re.M), text

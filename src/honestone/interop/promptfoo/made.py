@@ -60,7 +60,9 @@ def prompts_made(
 
 
 def _text_of(value: Json) -> str:
-    """As promptfoo takes it: a text, messages, or either as `prompt` of a mapping."""
+    """The text of a prompt in any form that promptfoo accepts: a text, messages, or either as
+    `prompt` of a mapping.
+    """
     if isinstance(value, Mapping) and "prompt" in value:
         value = value["prompt"]
     if isinstance(value, str):

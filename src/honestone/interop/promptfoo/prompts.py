@@ -37,7 +37,7 @@ class Prompt:
     config: Json = None
 
     def is_among(self, names: Sequence[str]) -> bool:
-        """By its label, or by how that begins (`group`, `group:*`)."""
+        """Whether a name means this prompt: its label, or how that begins (`group`, `group:*`)."""
         return any(
             name in (self.label, self.id)
             or self.label.startswith(name.removesuffix("*").removesuffix(":") + ":")

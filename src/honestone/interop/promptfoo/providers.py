@@ -39,11 +39,13 @@ class Provider:
 
     @property
     def plain(self) -> dict[str, Json]:
-        """As code hears of it."""
+        """The provider as it is passed to code."""
         return {"id": self.id} if self.label is None else {"id": self.id, "label": self.label}
 
     def is_meant(self, name: str) -> bool:
-        """By its label or id, or by how one of these begins (`openai`, `openai:*`)."""
+        """Whether a name means this provider: its label, its id, or how one of these begins
+        (`openai`, `openai:*`).
+        """
         start = name[:-1] if name.endswith("*") else f"{name}:"
         return any(name == one or one.startswith(start) for one in self.names)
 

@@ -292,7 +292,7 @@ def fixture_problem(base: Path, name: str) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """With text for every key, as JSON would have it."""
+    """The mapping with a text for every key, as JSON would have it."""
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}
     return [_plain(entry) for entry in value] if isinstance(value, list) else value

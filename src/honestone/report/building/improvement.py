@@ -266,7 +266,7 @@ def _span_after(entry: Round, after: Scorecard | None) -> list[float] | None:
 
 
 def _probability(state: LoopState, entry: Round) -> float | None:
-    """As it was when the round was decided, where that is on record."""
+    """The probability as it was when the round was decided, where that is on record."""
     if entry.after is not None:
         return entry.after.probability
     return None if entry.version is None else state.probability(entry.version)

@@ -40,7 +40,7 @@ class JudgeFigures:
 
     @property
     def mean(self) -> float | None:
-        """Of its scores of criteria, in points."""
+        """The mean of the judge's scores of criteria, in points."""
         return sum(self.scores) / len(self.scores) if self.scores else None
 
 

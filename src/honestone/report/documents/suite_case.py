@@ -154,15 +154,16 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def without_texts(self) -> CaseDoc:
-        """Without what went in and came out, and without attempts."""
+        """The case without its input, its output and its attempts."""
         return replace(
             self, input=None, reference=None, output=None, diff=None, trace=None, attempts=[]
         )
 
     @property
     def brief(self) -> CaseDoc:
-        """Without texts, answers and attempts: what a report on many cases counts and sorts by.
-        That there is an answer can still be seen: the first criterion stays, without its items.
+        """The case without texts, answers and attempts: what a report on many cases counts and
+        sorts by. It still shows whether there is an answer: the first criterion stays, without its
+        items.
         """
         criteria = [replace(one, items=[]) for one in self.criteria[:1]]
         bare = self.without_texts

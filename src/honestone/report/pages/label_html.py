@@ -90,7 +90,7 @@ def _files(texts: Mapping[str, str]) -> Iterator[ShownText]:
 
 
 def answer_words(answer: Answer | None) -> str:
-    """As people say it; None is a skip."""
+    """An answer in a person's words; None is a skip."""
     if answer is None:
         return "skipped"
     if isinstance(answer, bool):

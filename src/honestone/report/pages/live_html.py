@@ -72,7 +72,7 @@ class LivePart:
 
 
 def _rounded(seconds: float) -> str:
-    """As the command says it."""
+    """The figure rounded as the command shows it."""
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 

@@ -41,7 +41,9 @@ class PageOf:
         )
 
     def sorted_by(self, key: str) -> str:
-        """By a column, the other way round where it is sorted by it already and can be."""
+        """The address of the page sorted by a column, in the reverse order where it is sorted by
+        that column already.
+        """
         return self.having(
             "sort", f"-{key}" if self.query.get("sort") == key and f"-{key}" in SORTS else key
         )

@@ -59,7 +59,7 @@ class ByteClaims:
             return True
 
     def give_back(self, name: str) -> None:
-        """Nothing happens without a claim of this holder."""
+        """Release a claim; does nothing where this holder does not have it."""
         place = _place(name)
         with _guard:
             if place in self._own:

@@ -127,7 +127,7 @@ def _inhabits(pid: int, place: bytes) -> bool:
 
 
 def _environment(pid: int) -> bytes:
-    """Of a process of this person; nothing of anybody else's."""
+    """The environment of a process of this person; empty for processes of others."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return file.read()

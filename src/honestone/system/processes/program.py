@@ -34,8 +34,8 @@ class Program:
         return needs_of_program(self.argv[0]) | needs_of_variables(self.pass_env)
 
     async def reply(self, stdin: str) -> Ended:
-        """As a judge or a model. Raises CallFailed when it cannot start, takes too long or floods
-        its output.
+        """Run the program as a judge or a model, and return its reply. Raises CallFailed when it
+        cannot start, takes too long or floods its output.
         """
         env = base_environment(pass_names=self.pass_env)
         try:
@@ -51,7 +51,7 @@ class Program:
         return ended
 
     async def edit(self, brief: str, place: Path, brief_file: Path) -> WorkDone:
-        """As an editor in the private copy that holds `place`."""
+        """Run the program as an editor in the private copy that holds `place`."""
         cwd = place if place.is_dir() else place.parent
         own = {"HONESTONE_ARTIFACT": str(place), "HONESTONE_BRIEF": str(brief_file)}
         env = base_environment(own, pass_names=self.pass_env)

@@ -45,7 +45,7 @@ class JudgingFiles:
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """By name, as they were at the start."""
+        """The digests of the files as they were at the start, by name."""
         return {
             printable(os.path.relpath(path, self._base)): digest
             for path, digest in self._start.items()

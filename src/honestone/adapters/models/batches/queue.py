@@ -221,7 +221,7 @@ class BatchQueue:
         return batch
 
     async def _submit(self, batch: OpenBatch, known: frozenset[str]) -> str:
-        """Sent once: before a second try the server is asked whether the first one arrived."""
+        """Submit a batch once: before a second try, ask the server whether the first one arrived."""
         requests = [self._asked[digest].request for digest in batch.asked]
         wait = FIRST_LOOK
         for _ in range(SUBMIT_TRIES - 1):

@@ -82,7 +82,9 @@ def was_made_here(folder: Path) -> bool:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
-    """As a stranger's: nothing in its schema runs. Raises sqlite3.Error."""
+    """Open the file as one from a stranger, so that nothing in its schema runs. Raises
+    sqlite3.Error.
+    """
     where = f"{(folder / DATABASE).resolve().as_uri()}?mode=ro"
     with closing(sqlite3.connect(where, uri=True, timeout=1)) as db:
         distrust(db)

@@ -29,7 +29,7 @@ class AskedOfJudges:
         return self.calibration or self.tier is not None
 
     def and_(self, calibration: bool, tier: str | None) -> AskedOfJudges:
-        """With what something else asks for: of two tiers the better one."""
+        """Both demands together: of two tiers the better one."""
         best = self.tier
         if tier is not None:
             from honestone.core.audit.verdict import tier_named

@@ -147,7 +147,7 @@ class BaselineFiles:
 
 
 def _is_decided(result: TaskResult) -> bool:
-    """Whether it is the result of a task that passed or failed, with figures that can be."""
+    """Whether a result says that its task passed or failed, and its figures are in range."""
     counts = (result.duration_ms, result.attempts, result.passes)
     in_range = result.score is None or 0 <= result.score <= 1
     return (

@@ -204,7 +204,7 @@ def _summary(workspace: Workspace, store: Store, side: str | Path | RunSummary) 
 
 
 def _noise(store: Store, run: RunSummary) -> dict[str, KnownNoiseDoc]:
-    """Of the cases of a run that is in this store."""
+    """The noise of the cases of a run that is in this store."""
     try:
         first = next(store.iter_events(store.find_run(run.run or "").id))
     except StoreError:

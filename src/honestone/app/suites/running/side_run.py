@@ -155,7 +155,7 @@ class SideRun:
             raise CutShort(reason)
 
     def pass_by(self, reason: str) -> None:
-        """None of the cases is worth a call."""
+        """Record that no case is worth a call, with the reason."""
         log = [CasePassedBy(case=id, reason=reason) for id in self.record.cases]
         self.store.append_many(self.run, log)
         for event in log:

@@ -358,7 +358,7 @@ def _at_target(plan: SuitePlan) -> int:
 
 
 class _Both(AbstractAsyncContextManager[None]):
-    """A place at one target and one in the whole table, the scarcer first."""
+    """Holds a slot of one target and one of the whole table at once; the scarcer is taken first."""
 
     def __init__(self, *slots: asyncio.Semaphore) -> None:
         self._slots = slots

@@ -128,7 +128,7 @@ class Watch:
 
 
 def _statuses_in(report: Report) -> dict[tuple[str, str], StatusName]:
-    """By case and column."""
+    """The statuses of the cases, by case and column."""
     if isinstance(report, SuiteReportDoc):
         return {(case.id, ""): case.status for case in report.cases}
     return {(case.id, cell.column): cell.status for case in report.cases for cell in case.cells}

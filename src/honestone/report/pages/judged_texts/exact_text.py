@@ -24,7 +24,7 @@ _ODD: Final = re.compile(
 
 
 def exact_text(text: str) -> str:
-    """As many code points as before, each of which can be seen."""
+    """The text with as many code points as before, each of which can be seen."""
     return _ODD.sub(_sign, text)
 
 
