@@ -62,6 +62,26 @@ def test_a_text_is_asked_about_until_it_is_sure() -> None:
     assert found.to_dict()["belief"]["target"] == 0.95
 
 
+def gone(request: dict[str, Any]) -> dict[str, Any]:
+    raise RuntimeError("the model is gone")
+
+
+@pytest.mark.parametrize(
+    ("quorum", "verdict"), [(None, "pass"), (1, "pass"), (2, "pass"), (3, "inconclusive")]
+)
+def test_a_judge_that_fails_is_outvoted_where_no_quorum_needs_it(
+    quorum: int | None, verdict: str
+) -> None:
+    """Looks of the other two decide; a quorum that is not met stays open, however sure they are."""
+    judges = Judges(lambda case, look: True)
+    rubric = RUBRIC if quorum is None else {**RUBRIC, "quorum": quorum}
+    found = honestone.evaluate(
+        "a text", rubric, judges=[gone, judges.named("a"), judges.named("b")], sure=95
+    )
+    assert found.verdict == verdict
+    assert found.probability is not None and found.probability >= 0.95
+
+
 def test_without_sure_every_judge_looks_once_and_the_score_is_the_mean() -> None:
     """The probability stands next to it."""
     judges = Judges(lambda case, look: look != 2)
@@ -120,6 +140,44 @@ def test_looks_of_a_suite_go_to_the_case_that_is_open() -> None:
     )
     assert judges.looks["c3"] == max(judges.looks.values()) > min(judges.looks.values())
     assert judges.total <= 30
+
+
+def test_no_settled_case_is_asked_again_while_another_is_open() -> None:
+    """One case is contradicted at each look; every other one is looked at once."""
+    judges = Judges(lambda case, look: case != "c3" or look % 2 == 0)
+    honestone.run_suite(
+        {"suite": 1, "cases": cases(8)},
+        target=echo,
+        judges=[judges.named("a"), judges.named("b"), judges.named("c")],
+        sure=99,
+        max_looks=16,
+    )
+    assert judges.looks["c3"] > 5
+    assert all(judges.looks[f"c{i}"] == 1 for i in range(8) if i != 3)
+
+
+def test_a_suite_soon_ends_where_its_open_case_cannot_be_asked_any_more() -> None:
+    """Judges that repeat themselves say no of one case and yes of it: more looks would not tell."""
+    looks: Counter[str] = Counter()
+
+    def named(name: str, says_no_of: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        def judge(request: dict[str, Any]) -> dict[str, Any]:
+            looks[name] += 1
+            met = request.get("input") != says_no_of
+            return {"criteria": {c["id"]: {"met": met} for c in request["criteria"]}}
+
+        judge.__name__ = judge.__qualname__ = name
+        return judge
+
+    found = honestone.run_suite(
+        {"suite": 1, "cases": cases(8)},
+        target=echo,
+        judges=[named("a", ""), named("b", "c3")],
+        sure=99,
+        max_looks=100,
+    )
+    assert found.to_dict()["belief"]["looks"] == looks.total() < 40
+    assert found.to_dict()["verdict"] == "inconclusive"
 
 
 def test_a_suite_of_code_alone_is_certain() -> None:

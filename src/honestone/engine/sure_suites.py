@@ -8,7 +8,7 @@ reached, or out of reach, the rest is not asked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final
@@ -31,6 +31,10 @@ FIRST_AT_ONCE: Final = 4
 AT_ONCE: Final = 2
 # A case whose outcome varies less is settled.
 SETTLED: Final = 0.03
+# Looks at settled cases while an open one cannot be asked any more, each time up to `AT_ONCE`.
+MOST_WHEN_STUCK: Final = 10
+# Cases that vary less than this part of the most open one wait.
+COMPARABLE: Final = 0.5
 NOT_ASKED: Final = "not asked: the suite was decided without it"
 
 
@@ -69,6 +73,7 @@ class SuiteAsking:
     _opened: int = 0
     _entered: int = 0
     _inside: int = 0
+    _when_stuck: int = 0
     _waiting: dict[str, _Waiting] = field(default_factory=dict)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -162,8 +167,22 @@ class SuiteAsking:
             return None
         if not chances:
             return "not asked: no judge is worth another look"
-        open_first = sorted(chances, key=lambda id: -chances[id] * (1.0 - chances[id]))
-        return await self._take(open_first[: min(AT_ONCE, left)])
+        if self._is_stuck(belief, chances):
+            self._when_stuck += 1
+            if self._when_stuck > MOST_WHEN_STUCK:
+                return "not asked: more looks of these judges would not tell"
+        return await self._take(most_open(chances)[: min(AT_ONCE, left)])
+
+    def _is_stuck(self, belief: SuiteBelief, chances: Mapping[str, float]) -> bool:
+        """Whether the cases that can be asked are settled, and one that is open cannot be asked any
+        more: looks then tell only how the judges err.
+        """
+        if any(one * (1.0 - one) >= SETTLED for one in chances.values()):
+            return False
+        rest = [one for id, one in self._waiting.items() if id not in chances and one.seen]
+        return any(
+            one * (1.0 - one) >= SETTLED for one in map(belief.passing, (w.text for w in rest))
+        )
 
     def _is_decided(self, chance: SuiteChance | None, looks: int) -> bool:
         if chance is None or (self.asks_all and self._has_unseen()):
@@ -215,6 +234,17 @@ class SuiteAsking:
         if id in self._waiting:
             return CaseBelief(id, self._waiting[id].text)
         return one.believed_as
+
+
+def most_open(chances: Mapping[str, float]) -> list[str]:
+    """The cases that the next looks are best spent on, by the probability that each passes: the one
+    that is least certain, and others that are nearly as open. A look at a settled case would not be
+    missed.
+    """
+    open_by = {id: chance * (1.0 - chance) for id, chance in chances.items()}
+    least = COMPARABLE * max(open_by.values())
+    found = [id for id, one in open_by.items() if one >= least]
+    return sorted(found, key=lambda id: -open_by[id])
 
 
 class SuiteEvaluator(Evaluator):

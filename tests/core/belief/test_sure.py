@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 from itertools import product
+from math import log
 
 import pytest
 from hypothesis import given
@@ -51,6 +52,10 @@ def look(judge: str, answers: list[bool], *, word: str = "", draw_of: str | None
         (f"p{i}", f"p{i}"): Mark(one, suggestion=word or None) for i, one in enumerate(answers)
     }
     return Ballot(judge=judge, marks=marks, draw_of=draw_of)
+
+
+def log_odds(probability: float) -> float:
+    return log(probability / (1.0 - probability))
 
 
 def chance(ballots: list[Ballot], of: Rubric | None = None) -> float:
@@ -118,6 +123,48 @@ def test_five_judges_that_agree_tell_more_than_five_looks_of_one() -> None:
     one = [look("j", yes), *(look(f"j#{k}", yes, draw_of="j") for k in range(2, 6))]
     of = rubric(least=8)
     assert chance(one, of) < chance(several, of)
+
+
+@given(
+    st.lists(st.booleans(), min_size=1, max_size=8),
+    st.integers(1, 8),
+    st.integers(3, 12),
+)
+def test_a_judge_that_always_answers_the_same_tells_little_when_it_is_asked_again(
+    answers: list[bool], least: int, looks: int
+) -> None:
+    """Its further looks move the probability less than one equal look of another judge does."""
+    of = rubric(len(answers), least=min(least, len(answers)))
+    first = chance([look("j", answers)], of)
+    again = [look(f"j#{k}", answers, draw_of="j") for k in range(2, looks + 1)]
+    alone = chance([look("j", answers), *again], of)
+    other = chance([look("j", answers), look("k", answers)], of)
+    assert abs(log_odds(alone) - log_odds(first)) < abs(log_odds(other) - log_odds(first)) + 0.25
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 8, 40])
+def test_equal_looks_of_one_judge_alone_do_not_make_it_95_percent_sure(count: int) -> None:
+    """Where every item must be met and the judge may be one that repeats its errors."""
+    of = rubric(count, least=count)
+    for looks in range(2, 13):
+        again = [look(f"j#{k}", [True] * count, draw_of="j") for k in range(2, looks + 1)]
+        assert chance([look("j", [True] * count), *again], of) < 0.95
+
+
+def test_another_look_tells_more_of_a_judge_whose_looks_differ() -> None:
+    """What a look tells is learned from the looks: a judge that contradicts itself on one item may
+    be right about the others when it is asked once more.
+    """
+    of = rubric(8, least=8)
+    yes = [True] * 8
+    differs = [look("j", yes), look("j#2", [*yes[:7], False], draw_of="j")]
+    repeats = [look("j", yes), look("j#2", yes, draw_of="j")]
+    third = look("j#3", yes, draw_of="j")
+    gains = [
+        log_odds(chance([*looks, third], of)) - log_odds(chance(looks, of))
+        for looks in (differs, repeats)
+    ]
+    assert gains[0] > gains[1]
 
 
 def test_one_look_of_one_judge_cannot_make_forty_items_sure() -> None:

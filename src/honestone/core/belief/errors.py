@@ -1,9 +1,10 @@
 """Assumptions about how judges misread a yes/no item, and how probable answers are under each.
 
 A judge misreads an item when a latent error is below the quantile of its rate. A part of that error
-is common to all judges (`shared`), a part of the rest stays with one judge and one item however
-often it is asked (`own`), and what is left is new in each look. The two parts that last are
-integrated on Gauss-Hermite nodes.
+is common to all judges (`shared`); it is integrated on Gauss-Hermite nodes. With the probability
+`own` the answer of one judge about one item stays what it is however often it is asked; else each
+look is a draw of its own. So equal looks of a judge that always answers the same say no more than
+its first one, and how often its looks differ says which assumption is so.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ RATES: Final = (Misreads(0.05, 0.05), Misreads(0.10, 0.10), Misreads(0.15, 0.15)
 LENIENT: Final = Misreads(0.30, 0.02)
 # Parts of the latent error that all judges share.
 SHARED: Final = (0.1, 0.5)
-# Parts of the rest that stay with a judge and an item: how often the looks of one judge differ says
-# which is so.
-OWN: Final = (0.1, 0.8)
+# How often the answer of a judge about an item stays when it is asked again.
+OWN: Final = (0.1, 0.95)
+OWN_LENIENT: Final = 0.8
+# How often an answer that stays with its judge is another one all the same.
+SLIP: Final = 0.01
 _MOST_KNOWN: Final = 20_000
 # A rate that leaves both answers possible.
 _LEAST: Final = 1e-9
@@ -64,8 +67,8 @@ class Likelihood(NamedTuple):
 
 @dataclass(frozen=True)
 class ErrorModel:
-    """One assumption: how often looks misread items; `shared` and `own` are parts of the latent
-    error (0-1).
+    """One assumption: how often looks misread items, which part of the latent error judges share
+    (0-1), and how often an answer stays with its judge (0-1).
     """
 
     rates: Misreads
@@ -104,17 +107,27 @@ class ErrorModel:
                 sum(
                     [
                         weight * rate**wrong * (1.0 - rate) ** right
-                        for rate, (_, weight) in zip(rates, NODES, strict=True)
+                        for weight, rate in self._looks_of_one(rate)
                     ]
                 )
-                for rates in self._tables[is_met, held_out]
+                for rate in self._rates[is_met, held_out]
             ]
         return found
 
+    def _looks_of_one(self, rate: float) -> tuple[tuple[float, float], ...]:
+        """What the looks of one judge at one item may be like: each with its probability and the
+        rate of misreading. They stay wrong, stay right, or are drawn anew each time.
+        """
+        return (
+            (self.own * rate, 1.0 - SLIP),
+            (self.own * (1.0 - rate), SLIP * rate),
+            (1.0 - self.own, rate),
+        )
+
     @cached_property
-    def _tables(self) -> dict[tuple[bool, bool], list[list[float]]]:
-        """P(misread), by node of the shared error and node of the judge's own; whether the item is
-        met, and whether the judge is held out.
+    def _rates(self) -> dict[tuple[bool, bool], list[float]]:
+        """P(misread), by node of the shared error; whether the item is met, and whether the judge
+        is held out.
         """
         found = {}
         for is_met, rate in ((False, self.rates.unmet), (True, self.rates.met)):
@@ -123,11 +136,9 @@ class ErrorModel:
                 (False, sqrt(self.shared)),
                 (True, WITNESS_LOAD * sqrt(self.shared)),
             ):
-                rest = 1.0 - load * load
-                own, fresh = sqrt(self.own * rest), sqrt((1.0 - self.own) * rest)
+                rest = sqrt(1.0 - load * load)
                 found[is_met, held_out] = [
-                    [_inside(below((edge - load * s - own * o) / fresh)) for o, _ in NODES]
-                    for s, _ in NODES
+                    _inside(below((edge - load * s) / rest)) for s, _ in NODES
                 ]
         return found
 
@@ -146,5 +157,5 @@ def _inside(rate: float) -> float:
 MODELS: Final = (
     ErrorModel(QUIET, SHARED[0], OWN[0]),
     *(ErrorModel(rates, shared, own) for rates, shared, own in product(RATES, SHARED, OWN)),
-    ErrorModel(LENIENT, SHARED[0], OWN[1]),
+    ErrorModel(LENIENT, SHARED[0], OWN_LENIENT),
 )
