@@ -142,6 +142,17 @@ def test_looks_of_a_suite_go_to_the_case_that_is_open() -> None:
     assert judges.total <= 30
 
 
+def test_a_case_of_a_suite_is_what_its_looks_make_likely() -> None:
+    """One misread mark of several fails a case by the mean, and under `sure` no more."""
+    judges = Judges(lambda case, look: case != "c3" or look != 1)
+    asked = [judges.named("a"), judges.named("b"), judges.named("c")]
+    suite = {"suite": 1, "threshold": 100, "cases": cases(8)}
+    found = honestone.run_suite(suite, target=echo, judges=asked, sure=95, max_looks=60).to_dict()
+    case = next(one for one in found["cases"] if one["id"] == "c3")
+    assert judges.looks["c3"] > 1 and found["verdict"] == "pass"
+    assert case["status"] == "passed" and "the mean of the marks decides nothing" in str(case)
+
+
 def test_no_settled_case_is_asked_again_while_another_is_open() -> None:
     """One case is contradicted at each look; every other one is looked at once."""
     judges = Judges(lambda case, look: case != "c3" or look % 2 == 0)

@@ -215,6 +215,22 @@ def believed(gate: Verdict, belief: StatedBelief | None) -> Verdict:
         return Verdict(outcome, (sentence,))
     if outcome is gate.outcome:
         return gate if outcome is Outcome.PASS else Verdict(outcome, (*gate.reasons, sentence))
+    return _against_the_mean(outcome, gate, sentence)
+
+
+def likelier(gate: Verdict, belief: StatedBelief | None) -> Verdict:
+    """The verdict of a case whose suite is asked on: what its own answers make more likely. That of
+    the gate where nothing was judged, where code decides, and where a quorum is not met.
+    """
+    if belief is None or belief.is_certain or gate.is_final:
+        return gate
+    outcome = Outcome.PASS if belief.probability >= EVEN else Outcome.FAIL
+    return (
+        gate if outcome is gate.outcome else _against_the_mean(outcome, gate, sure_sentence(belief))
+    )
+
+
+def _against_the_mean(outcome: Outcome, gate: Verdict, sentence: str) -> Verdict:
     by_mean = "; ".join(gate.reasons) or "the mean of the marks reaches every bar"
     return Verdict(outcome, (f"the mean of the marks decides nothing here: {by_mean}", sentence))
 

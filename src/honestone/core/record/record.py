@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.belief.stated import StatedBelief, belief_of, believed
+from honestone.core.belief.stated import StatedBelief, belief_of, believed, likelier
 from honestone.core.belief.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import (
@@ -65,7 +65,8 @@ class CaseRecord:
 
     By number of the attempt: `produced` what the target gave, `ballots` what was answered,
     `attempts` what it came to. A brief one keeps of an attempt that ended what its numbers come
-    from, and no words.
+    from, and no words. `is_asked_on`: its suite says `sure`, so what is more likely holds before
+    the mean of the marks.
     """
 
     case: Case
@@ -77,6 +78,7 @@ class CaseRecord:
     attempts: dict[int, Attempt] = field(default_factory=dict)
     passed_by: str | None = None
     is_brief: bool = False
+    is_asked_on: bool = False
     _refused: tuple[int, ...] = ()
     _unanswered: frozenset[int] = frozenset()
     _result: CaseResult | None = None
@@ -120,6 +122,8 @@ class CaseRecord:
             card, verdict = self.scorer.judged(event.ballots)
             if self.case.rubric.sure is not None:
                 verdict = believed(verdict, belief_of(self.case.rubric, event.ballots))
+            elif self.is_asked_on:
+                verdict = likelier(verdict, belief_of(self.case.rubric, event.ballots))
             self._end(judge_attempt(number, card, self.case, verdict))
 
     def ask_again(self) -> None:
@@ -155,7 +159,11 @@ class CaseRecord:
         not among them.
         """
         found = CaseRecord(
-            case=self.case, scorer=self.scorer, rubric=self.rubric, contract=self.contract
+            case=self.case,
+            scorer=self.scorer,
+            rubric=self.rubric,
+            contract=self.contract,
+            is_asked_on=self.is_asked_on,
         )
         for event in events:
             match event:
@@ -289,6 +297,7 @@ class SuiteRecord:
             rubric=recorded.rubric,
             contract=recorded.contract,
             is_brief=self.is_brief,
+            is_asked_on=self.started.sure is not None,
         )
 
     def add_to_case(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:
