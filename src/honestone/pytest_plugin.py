@@ -327,7 +327,7 @@ class CaseItem(pytest.Item):
         if all(case.status == "skipped" for _, case in found):
             pytest.skip("; ".join(found[0][1].reasons))
         if self._open and not self._has_failed:
-            raise CouldNotBeJudged(*_words(self._open))
+            raise CouldNotBeJudged(*_misses_and_why(self._open))
 
     @property
     def _has_failed(self) -> bool:
@@ -335,7 +335,7 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         if self._has_failed:
-            raise CaseFailed(*_words(self._open))
+            raise CaseFailed(*_misses_and_why(self._open))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The case's own words, and in the short summary why it failed."""
@@ -350,7 +350,7 @@ class CaseItem(pytest.Item):
         return self.path, None, self.name
 
 
-def _words(found: list[tuple[str, CaseDoc]]) -> tuple[str, str]:
+def _misses_and_why(found: list[tuple[str, CaseDoc]]) -> tuple[str, str]:
     """Input, output and every miss, of each column that has one; and why in one line."""
     from honestone.report.case_text import case_lines
     from honestone.report.misses import why

@@ -335,11 +335,11 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """How long the server asks to wait: milliseconds, seconds or a date. None when it does not say,
     or not sensibly.
     """
-    millis = _number(headers.get("retry-after-ms"))
+    millis = _not_negative(headers.get("retry-after-ms"))
     if millis is not None:
         return millis / 1000
     header = headers.get("retry-after")
-    seconds = _number(header)
+    seconds = _not_negative(header)
     if seconds is not None or header is None:
         return seconds
     from email.utils import parsedate_to_datetime
@@ -437,7 +437,7 @@ def _ways_of(byte: int) -> bytes:
     )
 
 
-def _number(text: str | None) -> float | None:
+def _not_negative(text: str | None) -> float | None:
     try:
         value = float(text) if text is not None else None
     except ValueError:
@@ -446,4 +446,4 @@ def _number(text: str | None) -> float | None:
 
 
 def _google_wait(text: object) -> float | None:
-    return _number(text.removesuffix("s")) if isinstance(text, str) else None
+    return _not_negative(text.removesuffix("s")) if isinstance(text, str) else None

@@ -31,10 +31,14 @@ if TYPE_CHECKING:
 
 def ask_judge(name: str, judge: Judge, request: Request, question: Question) -> Awaitable[Reply]:
     """What the judge replied. Raises CallFailed."""
-    return _asked(name, judge, request, question) if is_traced() else judge.ask(request, question)
+    return (
+        _traced_reply(name, judge, request, question)
+        if is_traced()
+        else judge.ask(request, question)
+    )
 
 
-async def _asked(name: str, judge: Judge, request: Request, question: Question) -> Reply:
+async def _traced_reply(name: str, judge: Judge, request: Request, question: Question) -> Reply:
     from honestone.core.record.telemetry import CallAnswer, TracedCall
 
     call = TracedCall(role="judge", name=name, identity=judge.identity, text=lambda: request.body)

@@ -27,7 +27,7 @@ SCHEMA_VERSION: Final = "1.0"
 JsonObject: TypeAlias = dict[str, object]
 
 
-def _words(*known: str | None) -> Meta:
+def _words_written(*known: str | None) -> Meta:
     """The words that honestone writes. Reading takes others too: what decides by them says what it
     does not know.
     """
@@ -35,22 +35,28 @@ def _words(*known: str | None) -> Meta:
 
 
 CategoryWord: TypeAlias = Annotated[
-    str, _words("docs", "reference", "guardrail", "prompt", "workflow", "tests")
+    str, _words_written("docs", "reference", "guardrail", "prompt", "workflow", "tests")
 ]
-RiskWord: TypeAlias = Annotated[str, _words("low", "medium", "high")]
-NoteRiskWord: TypeAlias = Annotated[str | None, _words("low", "medium", "high", None)]
+RiskWord: TypeAlias = Annotated[str, _words_written("low", "medium", "high")]
+NoteRiskWord: TypeAlias = Annotated[str | None, _words_written("low", "medium", "high", None)]
 LabelWord: TypeAlias = Annotated[
-    str | None, _words("CONSENSUS", "VERIFIED", "SPLIT", "DISPUTED", None)
+    str | None, _words_written("CONSENSUS", "VERIFIED", "SPLIT", "DISPUTED", None)
 ]
-RecommendationWord: TypeAlias = Annotated[str, _words("accept_for_execution", "hold", "reject")]
-VerdictWord: TypeAlias = Annotated[str, _words("pass", "fail", "skipped", "error")]
-EndedWord: TypeAlias = Annotated[str, _words("success", "no_change", "unsupported", "error")]
+RecommendationWord: TypeAlias = Annotated[
+    str, _words_written("accept_for_execution", "hold", "reject")
+]
+VerdictWord: TypeAlias = Annotated[str, _words_written("pass", "fail", "skipped", "error")]
+EndedWord: TypeAlias = Annotated[
+    str, _words_written("success", "no_change", "unsupported", "error")
+]
 LayerWord: TypeAlias = Annotated[
-    str, _words("schema", "compile", "lint", "regression", "review", "human_review")
+    str, _words_written("schema", "compile", "lint", "regression", "review", "human_review")
 ]
-DecisionWord: TypeAlias = Annotated[str, _words("keep", "pending_promote", "revert", "reject")]
+DecisionWord: TypeAlias = Annotated[
+    str, _words_written("keep", "pending_promote", "revert", "reject")
+]
 PipelineDecisionWord: TypeAlias = Annotated[
-    str, _words("keep", "pending_promote", "revert", "reject", "error")
+    str, _words_written("keep", "pending_promote", "revert", "reject", "error")
 ]
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1)]

@@ -84,10 +84,10 @@ def _argument(declared: Declared) -> tuple[str, Any, Any]:
     hint = Union[kind, None] if declared.is_optional else kind  # noqa: UP007
     assert declared.default is not REQUIRED, declared.field
     default = list(declared.default) if isinstance(declared.default, tuple) else declared.default
-    return declared.field, Annotated[hint, Meta(description=_words(declared))], default
+    return declared.field, Annotated[hint, Meta(description=_first_clause(declared))], default
 
 
-def _words(declared: Declared) -> str | None:
+def _first_clause(declared: Declared) -> str | None:
     """The first clause of its help: agents pay for each word, and read defaults in the schema."""
     words = declared.option.help
     if declared.field in _FOR_AGENTS or words is None:

@@ -273,10 +273,10 @@ def _schema_of(kinds: tuple[tuple[int, _Kind], ...]) -> JsonSchema:
 
 @lru_cache(maxsize=64)
 def _listed_schema_of(kind: _Kind, count: int) -> JsonSchema:
-    return _listed(_answer_properties(kind), count)
+    return _list_of_answers(_answer_properties(kind), count)
 
 
-def _listed(answer: Schemas, count: int) -> JsonSchema:
+def _list_of_answers(answer: Schemas, count: int) -> JsonSchema:
     """A reply whose answers are a list, each with the number of its item as `n`."""
     entry = closed_object({"n": {"type": "integer"}, **answer})
     answers: JsonSchema = {"type": "array", "items": entry, "minItems": count, "maxItems": count}

@@ -61,7 +61,9 @@ def pair_prompt(
 
 def pair_schema(numbers: Sequence[int]) -> JsonSchema:
     """The JSON Schema of the reply, evidence before the answer: a list of numbered answers."""
-    return filling._listed({"evidence": {"type": "string"}, "answer": _CHOICE}, len(numbers))
+    return filling._list_of_answers(
+        {"evidence": {"type": "string"}, "answer": _CHOICE}, len(numbers)
+    )
 
 
 def exact_pair_schema(token: str, numbers: Sequence[int]) -> JsonSchema:

@@ -35,7 +35,7 @@ def word_diff(before: str, after: str, *, longest: int = LONGEST) -> tuple[Piece
     `…`.
     """
     start = _start(before, after)
-    sides = [_words(text[start : start + longest], longest) for text in (before, after)]
+    sides = [_split_words(text[start : start + longest], longest) for text in (before, after)]
     found: tuple[Pieces, Pieces] = ([], [])
     for is_same, old, new in _joined(*sides):
         for side, text in zip(found, (old, new), strict=True):
@@ -67,7 +67,7 @@ def _start(before: str, after: str) -> int:
     return line + 1 if line >= 0 else at - _BACK
 
 
-def _words(text: str, longest: int) -> list[str]:
+def _split_words(text: str, longest: int) -> list[str]:
     return _WORD.findall(text)[: MOST_WORDS * longest // LONGEST]
 
 

@@ -120,7 +120,7 @@ class Viewer:
                 chosen = [
                     info
                     for info in chosen_runs(every, kind, verdict)
-                    if words.lower() in _words(info)
+                    if words.lower() in _search_text(info)
                 ]
                 parts = parts_of(chosen, self._figures_of(store, {}))
                 listed = without_parts(chosen, parts)
@@ -276,5 +276,5 @@ def require_suites(*records: RunRecord) -> None:
             )
 
 
-def _words(info: RunInfo) -> str:
+def _search_text(info: RunInfo) -> str:
     return f"{info.id} {info.kind} {info.subject} {info.result or 'unfinished'}".lower()

@@ -75,7 +75,7 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
     if "container" in check.options:
         return {"sandbox": "container"}
     if check.kind in ("command", "grader"):
-        words = _words(check)
+        words = _argv_of(check)
         used = [word for word in words if os.path.isabs(word)] + [
             words[at] for at in _programs(words)
         ]
@@ -114,7 +114,7 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
     match check.kind:
         case "command" | "grader":
             try:
-                words = ["docker"] if "container" in check.options else _words(check)
+                words = ["docker"] if "container" in check.options else _argv_of(check)
                 _resolved(words, setting, version, setting.base)
             except _MayBeInVersion as unsure:
                 if version is not None:
@@ -297,7 +297,7 @@ def _shown_siblings(setting: Setting) -> list[Path]:
 # command
 
 
-def _words(check: Check) -> list[str]:
+def _argv_of(check: Check) -> list[str]:
     return split_command(check.text) if isinstance(check.value, str) else list(check.words)
 
 
@@ -351,7 +351,7 @@ async def _grader(check: Check, subject: Subject, sandbox: str) -> Finding:
         return _graded(check, await _contained(check, subject), "container")
     copy = subject.fresh_copy()
     try:
-        words = _resolved(_words(check), subject.setting, subject.version, copy.work)
+        words = _resolved(_argv_of(check), subject.setting, subject.version, copy.work)
     except _MayBeInVersion as error:
         return finding(check, (None, error.reason), sandbox=sandbox)
     asked = grading.request(check, subject, workspace=copy.work)
@@ -384,7 +384,7 @@ def _graded(check: Check, ended: process.Ended, sandbox: str) -> Finding:
 async def _command(check: Check, subject: Subject) -> CheckAnswer:
     copy = subject.fresh_copy()
     try:
-        words = _resolved(_words(check), subject.setting, subject.version, copy.work)
+        words = _resolved(_argv_of(check), subject.setting, subject.version, copy.work)
     except _MayBeInVersion as error:
         raise FinalAnswer(
             False, error.reason
@@ -676,5 +676,5 @@ def program_words(check: Check) -> tuple[list[str], list[int]]:
     """The words of a `command` or `grader`, and which of them name a program: the first, and a
     script of an interpreter.
     """
-    words = _words(check)
+    words = _argv_of(check)
     return words, [] if "container" in check.options else _programs(words)

@@ -327,9 +327,9 @@ def _schema_of_calls(functions: Mapping[str, Any]) -> dict[str, Any]:
 
 def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
     if check.kind == "function-calls":
-        return _schema_of_calls(_plain(check.value))
+        return _schema_of_calls(_plain_value(check.value))
     if not isinstance(check.value, str):
-        return _plain(check.value)
+        return _plain_value(check.value)
     path, name = setting.sibling(check.value, even_judged=True), None
     if version is not None and path is None:
         name = setting.in_version(check.value, version)
@@ -354,8 +354,8 @@ def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
     return json.loads(text)
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """Readers may hand over their own kinds of mapping and list."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {str(key): _plain_value(inner) for key, inner in value.items()}
+    return [_plain_value(inner) for inner in value] if isinstance(value, list | tuple) else value

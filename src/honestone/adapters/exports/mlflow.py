@@ -78,7 +78,7 @@ def store_run(made: MlflowRun) -> MlflowPlace:
             _fill(client, run, made)
     except Exception as error:  # of many libraries: HTTP, SQL, files, MLflow's own
         raise UsageError(
-            f"MLflow at {without_login(address)} did not take the run: {_words(error, address)}",
+            f"MLflow at {without_login(address)} did not take the run: {_message_without_secrets(error, address)}",
             hint="the same command tries again; what was begun is not marked as finished",
         ) from None
     return MlflowPlace(
@@ -106,7 +106,7 @@ def _client(address: str) -> Any:
         return client(tracking_uri=address)
     except Exception as error:
         raise UsageError(
-            f"{STORE_VARIABLE} cannot be used: {_words(error, address)}",
+            f"{STORE_VARIABLE} cannot be used: {_message_without_secrets(error, address)}",
             hint=f"name a server or a database: {STORE_VARIABLE}=sqlite:///mlflow.db",
         ) from None
 
@@ -153,7 +153,7 @@ def without_login(address: str) -> str:
     return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
-def _words(error: Exception, address: str) -> str:
+def _message_without_secrets(error: Exception, address: str) -> str:
     """What went wrong, in a line without what is secret in the address or in the variables of a
     login.
     """

@@ -74,7 +74,7 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _number(low: float, high: float) -> Callable[[str, object], float]:
+def _number_within(low: float, high: float) -> Callable[[str, object], float]:
     def read(name: str, value: object) -> float:
         if (
             isinstance(value, bool)
@@ -110,8 +110,8 @@ def _extra(name: str, value: object) -> dict[str, object]:
 
 
 _READ: Final[Mapping[str, Callable[[str, object], Any]]] = {
-    "temperature": _number(0, 10),
-    "top_p": _number(0, 1),
+    "temperature": _number_within(0, 10),
+    "top_p": _number_within(0, 1),
     "seed": _options_of(int, "a whole number", lambda seed: -(2**63) <= seed < 2**63),
     "max_output_tokens": _options_of(
         int, "a whole number above 0", lambda tokens: 0 < tokens < 2**63

@@ -67,7 +67,7 @@ class AgentCliTarget(CliAdapter):
         started = time.monotonic()
         try:
             # A plain first line: no CLI takes what follows for one of its own commands.
-            text = f"Task:\n{_asked(task)}"
+            text = f"Task:\n{_task_prompt(task)}"
             require_sendable(self.cli, text)
             outcome = await self._carried_out(task, setup, text)
         except CallFailed as failed:
@@ -92,7 +92,7 @@ class AgentCliTarget(CliAdapter):
             return await carry_out(self.cli, setup, build)
 
 
-def _asked(task: Task) -> str:
+def _task_prompt(task: Task) -> str:
     if task.skill is None and task.version is not None and not task.isolated:
         return with_artifact(task.version, task.prompt if task.messages else "")
     return task.prompt

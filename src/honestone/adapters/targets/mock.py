@@ -33,14 +33,14 @@ class MockTarget(NothingToClose):
 
     def refuse(self, cases: Sequence[Case]) -> None:
         """It runs on every suite; it learns the cases that it was not made with."""
-        self._answers |= {case.id: "\n".join(_words(case)) for case in cases}
+        self._answers |= {case.id: "\n".join(_expected_words(case)) for case in cases}
 
     async def run(self, task: Task) -> Output:
         trace = Trace(tool_calls=(), skill_loaded=task.skill is not None)
         return Output(text=self._answers.get(task.case, ""), trace=trace)
 
 
-def _words(case: Case) -> Iterator[str]:
+def _expected_words(case: Case) -> Iterator[str]:
     for _, item in case.rubric.questions():
         if (
             item.check is not None

@@ -305,14 +305,14 @@ def _outputs_of(row: Table) -> Iterator[RecordedOutput]:
     elif "test_id" in row or "shown_attempt" in row:
         yield from _of_report(row)
     else:
-        yield _plain(row)
+        yield _plain_output(row)
 
 
-def _plain(row: Table) -> RecordedOutput:
+def _plain_output(row: Table) -> RecordedOutput:
     rest = {key: value for key, value in row.items() if key not in ("id", "attempt", "output")}
     return RecordedOutput(
         names=(_id(row.get("id")),),
-        attempt=_number(row.get("attempt", 1)),
+        attempt=_attempt_number(row.get("attempt", 1)),
         output=row.get("output"),
         error=_text_or_none(row.get("error")),
         reported=rest,
@@ -341,7 +341,7 @@ def _of_report(row: Table) -> Iterator[RecordedOutput]:
         )
         yield RecordedOutput(
             names=(name,),
-            attempt=_number(each.get("attempt", 1)),
+            attempt=_attempt_number(each.get("attempt", 1)),
             output=None if has_failed else each.get("output"),
             error=why or _text_or_none(row.get("error")) or "it failed" if has_failed else None,
             reported={**reported, "trace": trace},
@@ -361,7 +361,7 @@ def _of_inspect(row: Table) -> RecordedOutput:
     seconds = response.get("time")
     return RecordedOutput(
         names=(_id(row.get("id")),),
-        attempt=_number(row.get("epoch", 1)),
+        attempt=_attempt_number(row.get("epoch", 1)),
         output=None if failed else text,
         error=(_text_or_none(down(failed, "message")) or "the sample failed")
         if failed
@@ -455,7 +455,7 @@ def _id(id: object) -> str:
     return id
 
 
-def _number(attempt: object) -> int:
+def _attempt_number(attempt: object) -> int:
     if isinstance(attempt, bool) or not isinstance(attempt, int) or attempt < 1:
         raise _NotARow(f"`attempt` is {visible(repr(attempt), 40)}, but counts from 1")
     return attempt

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _PASS, _FAIL, _OPEN = "pass", "fail", "inconclusive"
 
 
-def _number(value: float | None, digits: int = 2) -> str:
+def _rounded(value: float | None, digits: int = 2) -> str:
     return "n/a" if value is None else f"{value:.{digits}f}"
 
 
@@ -71,7 +71,7 @@ class CalibrationResult(DocumentResult):
 
     @property
     def headline(self) -> str:
-        judges = ", ".join(f"{one.id} kappa {_number(one.kappa)}" for one in self.judges)
+        judges = ", ".join(f"{one.id} kappa {_rounded(one.kappa)}" for one in self.judges)
         return f"{self.report.units} labelled by {len(self.report.raters)}: {judges}"
 
     def _as_struct(self) -> Struct:
@@ -112,7 +112,9 @@ class NoiseResult(DocumentResult):
 
     @property
     def headline(self) -> str:
-        return f"{self.report.n} looks: a change below {_number(self.tolerance, 1)} points is noise"
+        return (
+            f"{self.report.n} looks: a change below {_rounded(self.tolerance, 1)} points is noise"
+        )
 
     def _as_struct(self) -> Struct:
         return self.report

@@ -121,7 +121,7 @@ def label_texts(
     found: list[GivenAnswer] = []
     skipped = 0
     if callable(answers):
-        answered = _asked(texts, chosen, targets, answers)
+        answered = _questions(texts, chosen, targets, answers)
     else:
         answered = _read(answers, chosen, targets)
     for id, target, value in answered:
@@ -139,7 +139,7 @@ def label_texts(
     return Labels(rater=rater, ids=chosen, criteria=[*targets], answers=found, skipped=skipped)
 
 
-def _asked(
+def _questions(
     texts: Mapping[str, str],
     ids: Sequence[str],
     targets: Mapping[str, LabelTarget],

@@ -117,7 +117,7 @@ def _labels(
             if at is None or is_missing(cell):
                 continue
             try:
-                answer = target.read(_plain(cell))
+                answer = target.read(_plain_cell(cell))
             except ValueError as error:
                 raise UsageError(
                     f"row {number} of the labels, column {visible(repr(name), 60)}: {error}",
@@ -133,7 +133,7 @@ class _Scalar(Protocol):
     def item(self) -> object: ...
 
 
-def _plain(cell: object) -> bool | int | float | str:
+def _plain_cell(cell: object) -> bool | int | float | str:
     """A cell of a data frame, whose numbers are of their own types, as Python's own."""
     if isinstance(cell, bool | int | float | str):
         return cell

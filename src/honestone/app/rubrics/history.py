@@ -50,11 +50,11 @@ class History:
         return {
             "artifacts": len(self.record),
             "runs": self.runs,
-            "items": [_plain(one) for one in self.items],
+            "items": [_figures_of(one) for one in self.items],
         }
 
 
-def _plain(one: ItemStats) -> dict[str, _Figure]:
+def _figures_of(one: ItemStats) -> dict[str, _Figure]:
     """Its figures, none of which has more than nine places."""
     plain = asdict(one)
     criterion, item = plain.pop("key")

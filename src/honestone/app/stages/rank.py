@@ -230,7 +230,7 @@ def _scored(
             panel_reviews=found.reviews,
             cognitive_label=None if found.label is None else str(found.label),
             final_recommendation=str(recommendation),
-            aggregated_score=_number(score),
+            aggregated_score=_rounded(score),
         )
     copied = {
         name: getattr(edit.candidate, name)
@@ -244,7 +244,7 @@ def _scored(
         candidate_digest=edit.candidate.candidate_digest
         if edit.after is None
         else edit.after.digest,
-        score=_number(score),
+        score=_rounded(score),
         risk_penalty=float(risks.RISK_PENALTY[edit.risk]),
         recommendation=str(recommendation),
         blockers=list(blockers),
@@ -289,7 +289,7 @@ def _opinion(ballots: Sequence[Ballot]) -> _Opinion:
     scores = {judge: share * 10 for judge, share in line.by_judge.items()}
     complete = [[mark for judge, mark in item.votes if judge in scores] for item in line.items]
     components = {
-        item.item.id: _number(risks.mean_of([Fraction(bool(mark.answer)) for mark in marks]))
+        item.item.id: _rounded(risks.mean_of([Fraction(bool(mark.answer)) for mark in marks]))
         for item, marks in zip(line.items, complete, strict=True)
     }
     suggestions = [
@@ -317,12 +317,12 @@ def _review(ballot: Ballot, score: Fraction | None) -> doc.PanelReview:
         reviewer=ballot.judge,
         state=str(ballot.state),
         reason=ballot.reason,
-        score=_number(score),
+        score=_rounded(score),
         recommendation=None if score is None else str(risks.recommendation_of(score, None)),
         answers={item: mark.answer for (_, item), mark in ballot.marks.items()},
         abstained={item: why for (_, item), why in ballot.abstained.items()},
     )
 
 
-def _number(value: Fraction | None) -> float | None:
+def _rounded(value: Fraction | None) -> float | None:
     return None if value is None else round(float(value), 9)

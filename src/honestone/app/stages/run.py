@@ -160,7 +160,7 @@ def _plan(
     """Everything is read and checked, before the first call."""
     workspace = files.workspace
     judging = replace(request.judging, judges=("mock",) if request.mock else request.judging.judges)
-    asked = _asked(request, judging)
+    asked = _evaluation_request(request, judging)
     suite = evaluate.read_suite(workspace, request.task_suite)
     sources = read_sources(workspace, request.sources)
     worker = make_stage_worker(request.worker, skill, request.worker_timeout)
@@ -239,7 +239,9 @@ def _watch(seats: Sequence[Seat], tasks: SuitePlan) -> JudgingFiles:
     return JudgingFiles(lambda: files_named([seat.identity for seat in seats], base), base=base)
 
 
-def _asked(request: StageRunRequest, judging: JudgingOptions) -> evaluate.EvaluateSkillRequest:
+def _evaluation_request(
+    request: StageRunRequest, judging: JudgingOptions
+) -> evaluate.EvaluateSkillRequest:
     return evaluate.EvaluateSkillRequest(
         task_suite=request.task_suite,
         target=request.target or evaluate.DEFAULT_TARGET,

@@ -122,13 +122,13 @@ def _reader(kind: str, scale: str | None, items: str | None) -> Reader:
         return _checklist_reader(items)
     if kind == "score":
         lo, hi = parse_scale(scale or "1-10")
-        return lambda text: _plain(free_text.read_score(text, lo, hi))
+        return lambda text: _reading_document(free_text.read_score(text, lo, hi))
     if kind == "yes-no":
-        return lambda text: _plain(free_text.read_yes_no(text))
-    return lambda text: _plain(free_text.read_pairwise(text))
+        return lambda text: _reading_document(free_text.read_yes_no(text))
+    return lambda text: _reading_document(free_text.read_pairwise(text))
 
 
-def _plain(reading: Any) -> dict[str, object]:
+def _reading_document(reading: Any) -> dict[str, object]:
     answer = reading.answer
     return {
         "answer": dict(answer) if isinstance(answer, Mapping) else answer,
@@ -168,7 +168,7 @@ def _checklist_reader(path: str | None) -> Reader:
     twice = next((item for at, item in enumerate(items) if item in items[:at]), None)
     if twice is not None:
         raise FileError(f"an item is listed twice: {twice}", place=path)
-    return lambda reply: _plain(read_checklist(reply, items))
+    return lambda reply: _reading_document(read_checklist(reply, items))
 
 
 def _lines(stdin: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:

@@ -79,7 +79,7 @@ def runners(
     silence = MISSED * heartbeat_of(workspace)
     found = list_runners(workspace)
     if as_json:
-        write(dump([_plain(one, silence) for one in found]) + "\n")
+        write(dump([_runner_document(one, silence) for one in found]) + "\n")
     else:
         write("".join(f"{text}\n" for text in _lines(found, silence)) or "no runner is at work\n")
     return 0
@@ -93,7 +93,7 @@ def _state(one: SeenRunner, silence: float) -> str:
     return "working" if one.card.in_hand else "waiting"
 
 
-def _plain(one: SeenRunner, silence: float) -> dict[str, object]:
+def _runner_document(one: SeenRunner, silence: float) -> dict[str, object]:
     card = one.card
     return {
         "id": one.id,

@@ -129,7 +129,9 @@ class _Maker:
         self._main = min(version.texts, key=lambda path: _rank(path, version), default=None)
 
     def empty(self) -> list[Variant]:
-        known = [key for key, wanted in self._wanted.items() if not _words(wanted) & _ABSENCE]
+        known = [
+            key for key, wanted in self._wanted.items() if not _distinct_words(wanted) & _ABSENCE
+        ]
         return [self._variant(ProbeKind.EMPTY, "nothing", _emptied(self._version), known)]
 
     def unrelated(self) -> Variant:
@@ -172,7 +174,9 @@ class _Maker:
             return _NO_TEXT
         if not _is_prose(self._main):
             return f"{self._main} is not prose"
-        known = [key for key, wanted in self._wanted.items() if not _words(wanted) & _FORMAT]
+        known = [
+            key for key, wanted in self._wanted.items() if not _distinct_words(wanted) & _FORMAT
+        ]
         found = []
         for name, formatted in (
             ("sentences as bullets", _bulleted),
@@ -258,13 +262,13 @@ _FORMAT, _ABSENCE, _COMMON = (
 )
 
 
-def _words(text: str) -> set[str]:
+def _distinct_words(text: str) -> set[str]:
     return set(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold().replace("’", "'")))
 
 
 def _topics(text: str) -> set[str]:
     """What a text speaks of: its words of five letters or more that are not in every text."""
-    return {word for word in _words(text) if len(word) > 4} - _COMMON
+    return {word for word in _distinct_words(text) if len(word) > 4} - _COMMON
 
 
 # -----------------------------------------------------------------------------------------------------------

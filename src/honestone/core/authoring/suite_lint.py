@@ -83,16 +83,16 @@ def keywords(criterion: Criterion) -> ExpectedWords | None:
             return None
         if check.kind in _ANY and len(checks) == 1:
             return ExpectedWords(
-                words=_words(check), is_any=True, ignores_case=check.kind.startswith("i")
+                words=_words_of_check(check), is_any=True, ignores_case=check.kind.startswith("i")
             )
         if check.kind not in _ALL:
             return None
-        words += _words(check)
+        words += _words_of_check(check)
     ignoring = all(check is not None and check.kind.startswith("i") for check in checks)
     return ExpectedWords(words=tuple(words), ignores_case=ignoring) if words else None
 
 
-def _words(check: Check) -> tuple[str, ...]:
+def _words_of_check(check: Check) -> tuple[str, ...]:
     value: object = check.value
     if isinstance(value, str):
         return (value,)
@@ -133,7 +133,7 @@ def common_words(suite: Suite) -> Iterator[SuiteRemark]:
     for case in suite.cases:
         for wanted in _asked_words(case):
             if _is_met_by_anything(wanted):
-                yield SuiteRemark("common-words", case.id, {"words": _listed(wanted.words)})
+                yield SuiteRemark("common-words", case.id, {"words": _first_words(wanted.words)})
 
 
 def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
@@ -149,7 +149,9 @@ def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
                     word for word in words if _holds(ExpectedWords(words=(word,)), case.input)
                 )
             are = "words are" if len(words) > 1 else "word is"
-            yield SuiteRemark("answer-in-prompt", case.id, {"are": are, "words": _listed(words)})
+            yield SuiteRemark(
+                "answer-in-prompt", case.id, {"are": are, "words": _first_words(words)}
+            )
 
 
 def _words_alone(case: Case) -> bool:
@@ -352,6 +354,6 @@ def lint_with_skill(
     return out
 
 
-def _listed(words: Sequence[str]) -> str:
+def _first_words(words: Sequence[str]) -> str:
     shown = ", ".join(f"`{' '.join(word.split())[:60]}`" for word in words[:5])
     return shown if len(words) <= 5 else f"{shown} and {len(words) - 5} more"

@@ -78,10 +78,10 @@ def bleu(text: str, references: Sequence[str]) -> float:
     """BLEU (Papineni et al., 2002), 0-1: the geometric mean of how many runs of 1 to 4 words a
     reference has too, less where the text is shorter than the nearest reference.
     """
-    own_words = _words(text)
+    own_words = _lower_words(text)
     if not own_words:
         return 0.0
-    against = [_words(reference) for reference in references]
+    against = [_lower_words(reference) for reference in references]
     total = 0.0
     for n in range(1, LONGEST_N + 1):
         runs = Counter(_runs(own_words, n))
@@ -98,10 +98,10 @@ def gleu(text: str, references: Sequence[str]) -> float:
     """GLEU (Wu et al., 2016), 0-1: of all runs of 1 to 4 words the share that both have, the lower
     of recall and precision. Of several references the best counts.
     """
-    runs = [run for n in range(1, LONGEST_N + 1) for run in _runs(_words(text), n)]
+    runs = [run for n in range(1, LONGEST_N + 1) for run in _runs(_lower_words(text), n)]
     best = 0.0
     for reference in references:
-        wanted = [run for n in range(1, LONGEST_N + 1) for run in _runs(_words(reference), n)]
+        wanted = [run for n in range(1, LONGEST_N + 1) for run in _runs(_lower_words(reference), n)]
         longer = max(len(runs), len(wanted))
         if longer:
             best = max(best, (Counter(runs) & Counter(wanted)).total() / longer)
@@ -124,7 +124,7 @@ def _norm(vector: Sequence[float]) -> float:
     return math.sqrt(math.fsum(number * number for number in vector))
 
 
-def _words(text: str) -> list[str]:
+def _lower_words(text: str) -> list[str]:
     return text.lower().split()
 
 

@@ -340,7 +340,7 @@ def sure_problem(percent: object) -> str | None:
     """Why a bar for the probability of a verdict is not one, as words after its name; None for one
     that is.
     """
-    number = None if isinstance(percent, bool) else _number(percent)
+    number = None if isinstance(percent, bool) else _exact_number(percent)
     if number is None:
         return f"{percent!r}, but must be a percentage from 50 to below 100"
     if LEAST_SURE <= number < 100:
@@ -354,7 +354,7 @@ def sure_problem(percent: object) -> str | None:
     return f"{shown}, but must be a percentage from 50 to below 100"
 
 
-def _number(value: object) -> Fraction | None:
+def _exact_number(value: object) -> Fraction | None:
     try:
         return exact(value) if isinstance(value, int | float | Fraction) else None
     except ValueError:

@@ -363,8 +363,8 @@ def _is_form(value: str) -> bool:
 
 
 def _number_claim(number: str, out_of: str | None, lo: float, hi: float, rank: int) -> _Claim:
-    value = _number(number)
-    if out_of is not None and (100 if out_of == "%" else _number(out_of)) != hi:
+    value = _written_number(number)
+    if out_of is not None and (100 if out_of == "%" else _written_number(out_of)) != hi:
         written = f"{number}%" if out_of == "%" else f"{number}/{out_of}"
         return _Claim(None, rank, f"{written} is on another scale than {lo:g}-{hi:g}")
     return _on_scale(value, lo, hi, rank)
@@ -376,7 +376,7 @@ def _on_scale(value: int | float, lo: float, hi: float, rank: int) -> _Claim:
     return _Claim(value, rank)
 
 
-def _number(written: str) -> int | float:
+def _written_number(written: str) -> int | float:
     written = written.replace("−", "-")
     return float(written) if "." in written else int(written)
 
@@ -435,7 +435,7 @@ def _score_claims(plain: str, lo: float, hi: float) -> Iterator[tuple[_Claim, bo
     for match in _PATTERN["taken_back_after"].finditer(plain, last):
         # What is said after a final verdict, or where there is none, may replace every number
         # before it.
-        if lo <= _number(match[1] or match[2]) <= hi:
+        if lo <= _written_number(match[1] or match[2]) <= hi:
             yield (
                 _Claim(None, FINAL, "ambiguous: the reply takes a number back and states another"),
                 True,
@@ -449,7 +449,7 @@ def _fraction_claims(plain: str, lo: float, hi: float) -> Iterator[_Claim]:
     claims: list[_Claim] = []
     others: set[FreeAnswer] = set()
     for match in _own_statements("fraction", plain):
-        if _number(match[2]) != hi or not lo <= _number(match[1]) <= hi:
+        if _written_number(match[2]) != hi or not lo <= _written_number(match[1]) <= hi:
             continue
         before = plain[max(0, match.start() - 40) : match.start()]
         claim = _number_claim(match[1], match[2], lo, hi, IMPLIED)
@@ -477,7 +477,7 @@ def _last_number(written: str | None) -> str | None:
 def _other_scale_in(plain: str, hi: float) -> float | None:
     """The upper end of another scale that the reply speaks of."""
     for match in _PATTERN["out_of_scale"].finditer(plain):
-        upper = [_number(number) for number in match.groups() if number][-1]
+        upper = [_written_number(number) for number in match.groups() if number][-1]
         if upper != hi:
             return upper
     return None

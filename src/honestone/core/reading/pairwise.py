@@ -66,7 +66,7 @@ def pair_question(rubric: Rubric, a: Version, b: Version, order: Order) -> PairQ
     judged = [criterion for criterion, _ in rubric.walk() if judged_items(criterion)]
     return PairQuestion(
         artifact=Artifact("both", Version(both, is_folder=True)),
-        criteria=tuple(_asked(criterion) for criterion in judged),
+        criteria=tuple(_asked_criterion(criterion) for criterion in judged),
         first=first,
         second=second,
         order=order,
@@ -78,7 +78,7 @@ def judged_items(criterion: Criterion) -> tuple[Item, ...]:
     return tuple(item for item in criterion.items if item.check is None)
 
 
-def _asked(criterion: Criterion) -> AskedCriterion:
+def _asked_criterion(criterion: Criterion) -> AskedCriterion:
     item = Item(id=criterion.id, requirement=criterion.requirement, anchors=_SCALE, whole=True)
     return AskedCriterion(id=criterion.id, requirement=criterion.requirement, items=(item,))
 

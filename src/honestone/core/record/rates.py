@@ -59,11 +59,11 @@ def rates_of(entry: ModelTable | None) -> RateLimits | None:
     )
     return RateLimits(
         account=str(entry.get("account") or " ".join(parts)),
-        requests_per_minute=_number(requests),
-        tokens_per_minute=_number(tokens),
+        requests_per_minute=_as_float(requests),
+        tokens_per_minute=_as_float(tokens),
         concurrency=concurrency if isinstance(concurrency, int) else None,
     )
 
 
-def _number(value: object) -> float | None:
+def _as_float(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None

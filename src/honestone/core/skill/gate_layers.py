@@ -201,7 +201,7 @@ def _compile(evidence: Evidence) -> LayerResult:
 
 def _lint(evidence: Evidence) -> LayerResult:
     found = list(_style(evidence.before, evidence.after))
-    return LayerResult(layer="lint", passed=not found, details=_listed(found) or "OK")
+    return LayerResult(layer="lint", passed=not found, details=_first_of(found) or "OK")
 
 
 def _style(before: Version, after: Version) -> Iterator[str]:
@@ -333,11 +333,11 @@ ADVISORY: Final = ("lint", "human_review")
 
 def _blocking(layer: str, found: list[str], fine: str) -> LayerResult:
     return LayerResult(
-        layer=layer, passed=not found, details=_listed(found) or fine, blocks=bool(found)
+        layer=layer, passed=not found, details=_first_of(found) or fine, blocks=bool(found)
     )
 
 
-def _listed(found: list[str]) -> str:
+def _first_of(found: list[str]) -> str:
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return "; ".join(found[:_SHOWN]) + more
 

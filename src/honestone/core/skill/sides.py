@@ -252,18 +252,18 @@ def sides_from_plain(plain: JsonObject) -> SidesComparison:
         baseline=None if verdict is None else _baseline_from_plain(plain),
         verdict=None if verdict is None else str(verdict),
         reasons=_texts(plain.get("reasons")),
-        delta=_number(plain.get("delta")),
+        delta=_as_float(plain.get("delta")),
         interval=_numbers(plain.get("interval")),
         comparison=None if comparison is None else comparison_from_plain(_object(comparison)),
         spend=None if spend is None else _spend_from_plain(_object(spend)),
-        better=_number(plain.get("better")),
-        worse=_number(plain.get("worse")),
+        better=_as_float(plain.get("better")),
+        worse=_as_float(plain.get("worse")),
     )
 
 
 def _skill_from_plain(plain: JsonObject) -> SkillSide:
     return SkillSide(
-        pass_rate=_number(plain.get("execution_pass_rate")),
+        pass_rate=_as_float(plain.get("execution_pass_rate")),
         is_mock=plain.get("mock") is True,
         structure=tuple(map(_remark_from_plain, _list(plain.get("structure")))),
         flags=_texts(plain.get("flags")),
@@ -287,7 +287,7 @@ def _baseline_from_plain(plain: JsonObject) -> BaselineSide:
     return BaselineSide(
         name=str(named.get("name") or ""),
         run=_text_or_none(named.get("run")),
-        pass_rate=_number(plain.get("baseline_pass_rate")),
+        pass_rate=_as_float(plain.get("baseline_pass_rate")),
         spend=_spend_from_plain(_object(spend)) if spend else None,
         is_cached=plain.get("baseline_cached") is True,
         results=_results(plain.get("baseline_results")),
@@ -296,7 +296,7 @@ def _baseline_from_plain(plain: JsonObject) -> BaselineSide:
 
 def _spend_from_plain(plain: JsonObject) -> Spend:
     counts = {name: _count(plain.get(name)) for name in _COUNTS}
-    return Spend(usd=_number(plain.get("usd")), **counts)
+    return Spend(usd=_as_float(plain.get("usd")), **counts)
 
 
 def comparison_from_plain(plain: JsonObject) -> RunComparison:
@@ -304,7 +304,7 @@ def comparison_from_plain(plain: JsonObject) -> RunComparison:
     damaged.
     """
     wins, losses = _count(plain.get("wins")), _count(plain.get("losses"))
-    p = _number(plain.get("p"))
+    p = _as_float(plain.get("p"))
     interval, score_interval = plain.get("interval"), plain.get("score_interval")
     found = SuiteComparison(
         pairs=tuple(map(_pair_from_plain, _list(plain.get("cases")))),
@@ -399,7 +399,7 @@ def _share(value: Json) -> Fraction | None:
     return None if points is None else points / 100
 
 
-def _number(value: Json) -> float | None:
+def _as_float(value: Json) -> float | None:
     number = _fraction(value)
     return None if number is None else float(number)
 

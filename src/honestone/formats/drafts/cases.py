@@ -218,7 +218,9 @@ def _first(places: Sequence[_Place], role: str) -> _Place | None:
             if plain_name(place[0]) == name:
                 return _within(place, places, role)
         dotted = [
-            place for place in columns if _words(place[0])[0] == name and len(_words(place[0])) > 1
+            place
+            for place in columns
+            if _parts_of_name(place[0])[0] == name and len(_parts_of_name(place[0])) > 1
         ]
         if dotted:
             return _part_that_names(dotted, role) or dotted[0]
@@ -235,10 +237,10 @@ def _last_key(place: _Place) -> str:
 
 
 def _last_word(place: _Place) -> str:
-    return _words(place[-1])[-1]
+    return _parts_of_name(place[-1])[-1]
 
 
-def _words(name: str) -> list[str]:
+def _parts_of_name(name: str) -> list[str]:
     """The parts of a dotted name."""
     return [plain_name(part) for part in re.split(r"[./]", name)]
 
@@ -331,13 +333,13 @@ def _answers(value: object) -> Iterator[str]:
     """The right answers in a cell: a text is one; a list, also one that is written out in a text,
     is one after the other.
     """
-    for one in _listed(value):
+    for one in _as_list(value):
         text = _cell_text(one)
         if text.strip():
             yield text
 
 
-def _listed(value: object) -> Sequence[object]:
+def _as_list(value: object) -> Sequence[object]:
     if isinstance(value, list):
         return value
     if isinstance(value, str) and value.lstrip().startswith("[") and value.rstrip().endswith("]"):

@@ -13,7 +13,7 @@ from honestone.core.tables import table_text
 
 
 @cache
-def _words() -> Mapping[str, tuple[str, str]]:
+def _words_by_kind() -> Mapping[str, tuple[str, str]]:
     return msgspec.toml.decode(
         table_text("check_words", __package__), type=dict[str, tuple[str, str]]
     )
@@ -26,15 +26,19 @@ def check_in_words(check: Check) -> str:
     """One line, such as "contains 'x' and 'y'". Always the same for the same check, so ids made of
     it stay.
     """
-    positive, negative = _words().get(check.kind, (check.kind.replace("-", " ") + " {all}", ""))
+    positive, negative = _words_by_kind().get(
+        check.kind, (check.kind.replace("-", " ") + " {all}", "")
+    )
     if check.negated:
         positive = negative or "not: " + positive
-    words = positive.format(all=_listed(check.value, "and"), any=_listed(check.value, "or")).strip()
+    words = positive.format(
+        all=_joined_values(check.value, "and"), any=_joined_values(check.value, "or")
+    ).strip()
     where = check.options.get("path")
     return f"{words} (in {where})" if isinstance(where, str) else words
 
 
-def _listed(value: Any, joint: str) -> str:
+def _joined_values(value: Any, joint: str) -> str:
     if value is None or isinstance(value, bool):
         return ""
     if isinstance(value, list):

@@ -53,7 +53,7 @@ def given_document(value: object, name: str, folder: Path) -> Document:
     if isinstance(value, str):
         return Document(path=folder / name, text=value)
     try:
-        text = json.dumps(value, default=_plain, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(value, default=_path_text, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         why = visible(str(error) or "it is nested too deeply", 200)
         raise UsageError(
@@ -62,7 +62,7 @@ def given_document(value: object, name: str, folder: Path) -> Document:
     return GivenDocument(path=folder / name, text=text)
 
 
-def _plain(value: object) -> str:
+def _path_text(value: object) -> str:
     if isinstance(value, PathLike):
         return str(fspath(value))
     raise TypeError(f"a value of the type {type(value).__name__}")

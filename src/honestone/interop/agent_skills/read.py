@@ -235,7 +235,7 @@ def _names_a_skill(entry: FileEntry, expected: str) -> bool:
     )
 
 
-def _asked(entry: FileEntry) -> list[str]:
+def _keys_of_questions(entry: FileEntry) -> list[str]:
     """The keys of what is asked about an output: assertions, else the first list of what is
     expected, or names with texts.
     """
@@ -247,7 +247,7 @@ def _unread(entry: FileEntry) -> dict[str, object]:
     """What is expected in other words, next to what is asked: metadata, as any key that is not
     read.
     """
-    read, expected = _asked(entry), _expected(entry)
+    read, expected = _keys_of_questions(entry), _expected(entry)
     failures = FAILURES[2:] if any(key in ASSERTIONS for key in read) else ()
     return {
         key: entry.value[key]
@@ -258,7 +258,7 @@ def _unread(entry: FileEntry) -> dict[str, object]:
 
 def _assertions(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
     """Each one is a yes/no question that most judges must answer yes."""
-    for key in _asked(entry):
+    for key in _keys_of_questions(entry):
         value = entry.value[key]
         if isinstance(value, str):
             value = [value]
@@ -369,7 +369,7 @@ def _about_assertions(entry: FileEntry) -> dict[str, object]:
         {str(name): value for name, value in one.items() if name not in (*_ASSERTION, *_JUDGES)}
         if isinstance(one, dict)
         else {}
-        for key in _asked(entry)
+        for key in _keys_of_questions(entry)
         for one in (entry.value[key] if isinstance(entry.value[key], list) else ())
     ]
     return {"assertions": more} if any(more) else {}

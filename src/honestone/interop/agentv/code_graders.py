@@ -440,7 +440,7 @@ def _metrics(take: FileEntry, frame: Frame) -> Checks | None:
 
 
 def _script(take: FileEntry, frame: Frame) -> Checks | None:
-    words = _words(take)
+    words = _command_words(take)
     cwd = take.text("cwd")
     if cwd is not None and frame.texts.resolve(cwd).resolve() != frame.texts.folder.resolve():
         take.loss(f"a grader runs in its file's folder, not in `{cwd}`", "cwd")
@@ -458,7 +458,7 @@ def _script(take: FileEntry, frame: Frame) -> Checks | None:
     return single("grader", words, **options, scored=True, takes_text=True)
 
 
-def _words(take: FileEntry) -> list[str] | None:
+def _command_words(take: FileEntry) -> list[str] | None:
     key = take.which("command", "script")
     if key is None:
         take.problem("a grader that is a program needs a `command`")

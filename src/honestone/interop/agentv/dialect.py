@@ -172,14 +172,14 @@ def _graders(value: Mapping[str, object]) -> Iterator[Any]:
 def _everything(value: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     """Every grader of the file and its cases, with the criteria inside."""
     for holder in (value, *_cases(value)):
-        for entry in (*_graders(holder), *_listed(holder, "rubrics")):
+        for entry in (*_graders(holder), *_list_at(holder, "rubrics")):
             if isinstance(entry, dict):
                 yield entry
                 for key in ("rubrics", "criteria"):
-                    yield from (inner for inner in _listed(entry, key) if isinstance(inner, dict))
+                    yield from (inner for inner in _list_at(entry, key) if isinstance(inner, dict))
 
 
-def _listed(value: Mapping[str, object], key: str) -> list[Any]:
+def _list_at(value: Mapping[str, object], key: str) -> list[Any]:
     found = value.get(key)
     return found if isinstance(found, list) else []
 

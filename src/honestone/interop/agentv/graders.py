@@ -228,7 +228,7 @@ def _of_judge(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list
         )
     elif "score_ranges" in take or isinstance(take.value.get("value"), dict):
         return _of_one_criterion(take, common, frame)
-    words = _asked(take, kind, common, frame)
+    words = _judge_question(take, kind, common, frame)
     floor = _bar(take, frame, is_yes_no=False).floor
     return [rated(common.name, words, weight=common.weight, negate=common.negate, floor=floor)]
 
@@ -299,7 +299,7 @@ def _of_one_criterion(take: FileEntry, common: _Common, frame: Frame) -> list[Cr
     return [_under_name(common, children, bar)] if children else []
 
 
-def _asked(take: FileEntry, kind: str, common: _Common, frame: Frame) -> str:
+def _judge_question(take: FileEntry, kind: str, common: _Common, frame: Frame) -> str:
     """What a free-form judge is asked: its prompt or value, else the case's goal, under the
     grader's name.
     """

@@ -180,8 +180,8 @@ def _from_map(take: FileEntry) -> dict[Fraction, str]:
             continue
         if bound in found:
             take.reading.problem(f"`score_ranges` has {bound} twice", place, at_key=True)
-        found[bound] = _words(take.value[key]) or "?"
-        if _words(take.value[key]) is None:
+        found[bound] = _stripped(take.value[key]) or "?"
+        if _stripped(take.value[key]) is None:
             take.reading.problem(f"`score_ranges` says nothing at {bound}", place)
     if found and min(found) != 0:
         take.problem(
@@ -202,7 +202,7 @@ def _bound(key: Any) -> Fraction | None:
     )
 
 
-def _words(value: Any) -> str | None:
+def _stripped(value: Any) -> str | None:
     return value.strip() if isinstance(value, str) and value.strip() else None
 
 

@@ -170,7 +170,7 @@ def _choosing(
     for value, labels in options.labels.items():
         if len(labels) > 1:
             reading.note(
-                f"`{id}`: options of equal value are one level: {_listed(labels)} ({as_written(value)})"
+                f"`{id}`: options of equal value are one level: {_quoted_labels(labels)} ({as_written(value)})"
             )
     for end in (ZERO, ONE):
         if end not in levels:
@@ -182,7 +182,7 @@ def _choosing(
     return scaled(id, requirement, levels, weight=weight, may_not_apply=na)
 
 
-def _listed(labels: Sequence[str]) -> str:
+def _quoted_labels(labels: Sequence[str]) -> str:
     return ", ".join(f"`{label}`" for label in labels)
 
 

@@ -256,13 +256,15 @@ class LayerReading:
                 continue
             elif re.fullmatch(r"__expected\d*", column):
                 asserts.append(assertion_of_cell(cell))
-            elif (found := _THRESHOLD.fullmatch(column)) and (number := _number(cell)) is not None:
+            elif (found := _THRESHOLD.fullmatch(column)) and (
+                number := _finite_number(cell)
+            ) is not None:
                 thresholds[int(found[1] or 1) - 1] = number
             elif column == "__description":
                 test["description"] = cell
             elif column in ("__prefix", "__suffix"):
                 test.setdefault("options", {})[column[2:]] = cell
-            elif column == "__threshold" and (number := _number(cell)) is not None:
+            elif column == "__threshold" and (number := _finite_number(cell)) is not None:
                 test["threshold"] = number
             elif column.startswith("__metadata:"):
                 name = column.removeprefix("__metadata:")
@@ -501,7 +503,7 @@ _THRESHOLD: Final = re.compile(r"__config:__expected(\d*):threshold")
 _WARNS: Final = "promptfoo warns of it and reads on; --accept-loss leaves it out"
 
 
-def _number(text: str) -> int | float | None:
+def _finite_number(text: str) -> int | float | None:
     try:
         value = float(text)
     except ValueError:

@@ -387,7 +387,7 @@ def _environment() -> Environment:
             if isinstance(left, Undefined) or isinstance(right, Undefined):
                 raise _Unreadable(_COUNTS_WITH_NOTHING)
             if operator in "+*%":  # which can make something very large
-                left, right = _number(left), _number(right)
+                left, right = _bounded_number(left), _bounded_number(right)
             return super().call_binop(context, operator, left, right)
 
     made = Sandbox(
@@ -411,13 +411,13 @@ _LOOP: Final = frozenset(("index", "index0", "revindex", "revindex0", "first", "
 
 
 def _range(*ends: int) -> range:
-    made = range(*(_number(end) for end in ends))
+    made = range(*(_bounded_number(end) for end in ends))
     if len(made) > MAX_STEPS:
         raise _Unreadable(f"its loops have more than {MAX_STEPS} rounds")
     return made
 
 
-def _number(value: Any) -> Any:
+def _bounded_number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e15:
         raise _Unreadable(f"it counts with `{visible(str(value)[:40], 40)}`, which is not a number")
     return value
@@ -502,7 +502,7 @@ def _length(value: Any) -> int:
 
 def _round(value: Any, places: int = 0, way: str = "common") -> float | int:
     scale = 10 ** min(int(places), 12)
-    scaled = float(_number(value)) * scale
+    scaled = float(_bounded_number(value)) * scale
     whole = (
         int(scaled // 1 + (way == "ceil" and scaled % 1 > 0))
         if way != "common"
@@ -566,7 +566,7 @@ def _url(value: Any) -> str:
 def _filters() -> Mapping[str, Callable[..., Any]]:
     """Nunjucks' filters that are read, and promptfoo's own `dump`."""
     known: dict[str, Callable[..., Any]] = {
-        "abs": lambda value: abs(_number(value)),
+        "abs": lambda value: abs(_bounded_number(value)),
         "capitalize": lambda text: _shown(text).capitalize(),
         "default": _default,
         "dump": _dump,
@@ -587,7 +587,7 @@ def _filters() -> Mapping[str, Callable[..., Any]]:
         "sort": _sorted,
         "string": _shown,
         "striptags": _striptags,
-        "sum": lambda values: sum(_number(one) for one in values),
+        "sum": lambda values: sum(_bounded_number(one) for one in values),
         "title": lambda text: " ".join(word.capitalize() for word in _shown(text).split(" ")),
         "trim": lambda text: _shown(text).strip(),
         "truncate": _truncate,

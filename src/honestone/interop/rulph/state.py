@@ -67,12 +67,12 @@ def read_state(plain: Json) -> RulphState | None:
     return RulphState(
         status=_state_text(state, "status", "active"),
         session_id=_state_text(state, "session_id", ""),
-        score=None if state.get("score") is None else _number(state, "score", 0),
-        threshold=_number(state, "threshold", 100),
-        floor=_number(state, "floor", 0),
+        score=None if state.get("score") is None else _number_in_state(state, "score", 0),
+        threshold=_number_in_state(state, "threshold", 100),
+        floor=_number_in_state(state, "floor", 0),
         below_floor=_names(state, "below_floor"),
-        round=_number(state, "round", 0),
-        max_rounds=_number(state, "max_rounds", 5),
+        round=_number_in_state(state, "round", 0),
+        max_rounds=_number_in_state(state, "max_rounds", 5),
         iteration=_whole(state, "iteration", 0),
         max_iterations=_whole(state, "max_iterations", 15),
     )
@@ -85,7 +85,7 @@ def _state_text(state: JsonObject, key: str, default: str) -> str:
     return value
 
 
-def _number(state: JsonObject, key: str, default: float) -> float:
+def _number_in_state(state: JsonObject, key: str, default: float) -> float:
     value = state.get(key, default)
     if (
         isinstance(value, bool)
@@ -98,7 +98,7 @@ def _number(state: JsonObject, key: str, default: float) -> float:
 
 
 def _whole(state: JsonObject, key: str, default: int) -> int:
-    value = _number(state, key, default)
+    value = _number_in_state(state, key, default)
     if not isinstance(value, int):
         raise ValueError(f"its `{key}` is not a whole number")
     return value

@@ -143,7 +143,7 @@ class _Tasks:
             timeout=timeout,
             description=_if_text(task, "description"),
             metadata={
-                str(key): _plain(value)
+                str(key): _with_text_keys(value)
                 for key, value in task.value.items()
                 if str(key) not in TABLES["task"].by_name
             },
@@ -291,11 +291,11 @@ def fixture_problem(base: Path, name: str) -> str | None:
     return None if is_file else f"`{name}` is not a file"
 
 
-def _plain(value: Any) -> Any:
+def _with_text_keys(value: Any) -> Any:
     """The mapping with a text for every key, as JSON would have it."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    return [_plain(entry) for entry in value] if isinstance(value, list) else value
+        return {str(key): _with_text_keys(entry) for key, entry in value.items()}
+    return [_with_text_keys(entry) for entry in value] if isinstance(value, list) else value
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -56,9 +56,9 @@ def _judge(case: Case, losses: list[Loss]) -> list[str]:
     not know.
     """
     rubric = case.rubric
-    words = _words(rubric)
+    words = _keywords(rubric)
     if words is not None and not words[1]:
-        return _listed("contains", words[0])
+        return _keyword_lines("contains", words[0])
     test = _test_file(rubric)
     if test is not None:
         return ["type: pytest", f"test_file: {scalar(test)}"]
@@ -79,7 +79,7 @@ def _judge(case: Case, losses: list[Loss]) -> list[str]:
         )
     )
     if words is not None:
-        return _listed("not-contains", words[0])
+        return _keyword_lines("not-contains", words[0])
     try:
         gate = gate_lines(rubric.threshold, rubric.floor)
         return ["type: rubric", *rubric_lines(rubric.criteria, title=rubric.title, gate=gate)]
@@ -87,7 +87,7 @@ def _judge(case: Case, losses: list[Loss]) -> list[str]:
         raise UsageError(f"case `{case.id}`: {error.message}", hint=error.hint) from None
 
 
-def _listed(kind: str, words: list[str]) -> list[str]:
+def _keyword_lines(kind: str, words: list[str]) -> list[str]:
     return [f"type: {kind}", "expected:", *(f"  - {scalar(word)}" for word in words)]
 
 
@@ -101,7 +101,7 @@ def _is_plain(criterion: Criterion) -> bool:
     )
 
 
-def _words(rubric: Rubric) -> tuple[list[str], bool] | None:
+def _keywords(rubric: Rubric) -> tuple[list[str], bool] | None:
     """The keywords, when the rubric asks for all of them (False) or for none (True) and scores by
     their share.
     """

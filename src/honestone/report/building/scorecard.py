@@ -104,7 +104,7 @@ def scorecard_document(
         flags.append(
             f"judged by files as they were at the start, which were changed: {listed(restored)}"
         )
-    asked = _asked(scorer, ballots)
+    asked = _scores_of_repeated(scorer, ballots)
     flags += [f"{one.words} ({judge})" for judge, one in asked.items()]
     return scorecard.ScorecardDoc(
         title=rubric.title,
@@ -154,7 +154,7 @@ def runs_open(ballots: Iterable[Ballot]) -> bool:
     return any("none" in (ballot.sandbox or "").split(", ") for ballot in ballots)
 
 
-def _asked(scorer: Scorer, ballots: Sequence[Ballot]) -> dict[str, scorecard.AskedDoc]:
+def _scores_of_repeated(scorer: Scorer, ballots: Sequence[Ballot]) -> dict[str, scorecard.AskedDoc]:
     """Of judges that were asked the same question before: the score that each answer of theirs
     comes to.
     """
@@ -325,7 +325,7 @@ def _reworded(
     """A criterion drawn for other marks with the same answers."""
     items = []
     for item, marked in zip(drawn.items, votes, strict=True):
-        evidence, suggestions = _words(marked, quotes)
+        evidence, suggestions = _quotes_and_suggestions(marked, quotes)
         first = suggestions[0].text if suggestions else None
         items.append(replace(item, evidence=evidence, suggestion=first, suggestions=suggestions))
     return replace(drawn, items=items)
@@ -356,7 +356,7 @@ def _item(line: ItemLine, quotes: _Quotes) -> scorecard.ItemDoc:
     item = line.item
     scale = item.anchors
     kind = "anchors" if scale else "yes-no"
-    evidence, suggestions = _words(line.votes, quotes)
+    evidence, suggestions = _quotes_and_suggestions(line.votes, quotes)
     return scorecard.ItemDoc(
         id=item.id,
         requirement=item.requirement,
@@ -375,7 +375,7 @@ def _item(line: ItemLine, quotes: _Quotes) -> scorecard.ItemDoc:
 _Votes: TypeAlias = tuple[tuple[str, Mark], ...]
 
 
-def _words(
+def _quotes_and_suggestions(
     votes: _Votes, quotes: _Quotes
 ) -> tuple[list[scorecard.QuoteDoc], list[scorecard.SuggestionDoc]]:
     """What was said of an item besides the answers: quotes and suggestions."""

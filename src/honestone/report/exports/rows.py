@@ -69,9 +69,9 @@ def scorecards_csv(docs: Iterable[ScorecardDoc]) -> str:
         [
             safe_cell(doc.artifact.path),
             doc.verdict,
-            _number(doc.score),
-            _number(None if doc.belief is None else doc.belief.probability),
-            _number(None if doc.belief is None else doc.belief.looks),
+            _number_cell(doc.score),
+            _number_cell(None if doc.belief is None else doc.belief.probability),
+            _number_cell(None if doc.belief is None else doc.belief.looks),
             safe_cell("; ".join(doc.reasons)),
             "yes" if doc.low_confidence else "",
             doc.run or "",
@@ -123,14 +123,14 @@ def table_csv(doc: TableDoc) -> str:
 
 
 def _rows(case: CaseDoc) -> Iterable[list[str]]:
-    start = [safe_cell(case.id), case.status, safe_cell(case.verdict), _number(case.score)]
+    start = [safe_cell(case.id), case.status, safe_cell(case.verdict), _number_cell(case.score)]
     end = [
         safe_cell("; ".join(why(case))),
         safe_cell(text_of(case.input)),
         safe_cell(text_of(case.output)),
     ]
     end.append("yes" if case.is_lonely else "")
-    end.append(_number(None if case.belief is None else case.belief.probability))
+    end.append(_number_cell(None if case.belief is None else case.belief.probability))
     if not case.judges:
         yield [*start, "", "", "", *end]
     for judge in case.judges:
@@ -138,7 +138,7 @@ def _rows(case: CaseDoc) -> Iterable[list[str]]:
             *start,
             safe_cell(judge.id),
             safe_cell(judge.state),
-            _number(case.judge_score(judge.id)),
+            _number_cell(case.judge_score(judge.id)),
             *end,
         ]
 
@@ -151,7 +151,7 @@ def safe_cell(text: str) -> str:
     return f"'{safe}" if safe.lstrip(" ").startswith(_FORMULA) else safe
 
 
-def _number(value: Fraction | Number | None) -> str:
+def _number_cell(value: Fraction | Number | None) -> str:
     """Not rounded, whole ones without a point, empty when there is none."""
     if value is None:
         return ""

@@ -171,14 +171,14 @@ def _environment() -> Environment:
         verdict=state_words,
         why=why,
         with_own_notes=with_own_notes,
-        words=_words,
+        words=_named_values,
     )
     found.tests["low"] = is_low
     found.tests["listed_in"] = is_listed
     return found
 
 
-def _words(values: Mapping[str, object]) -> str:
+def _named_values(values: Mapping[str, object]) -> str:
     """`rounds 3, calls 10` of what is there."""
     return ", ".join(
         f"{name.replace('_', ' ')} {value}"

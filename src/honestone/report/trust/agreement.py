@@ -56,18 +56,18 @@ def _facts(doc: AgreementDoc) -> Iterator[tuple[str, str]]:
         )
     for note in doc.notes:
         yield "read as", line(note, 300)
-    yield "alpha", f"{_number(_alpha_of(doc))} at level {doc.level} (Krippendorff)"
+    yield "alpha", f"{_three_places(_alpha_of(doc))} at level {doc.level} (Krippendorff)"
     if len(doc.raters) > 1:
         yield (
             "kappa",
-            f"{_number(doc.fleiss_kappa)} (Fleiss), {_number(doc.randolph_kappa)} (Randolph)",
+            f"{_three_places(doc.fleiss_kappa)} (Fleiss), {_three_places(doc.randolph_kappa)} (Randolph)",
         )
         share = f"{doc.unanimous:,} of {count(doc.complete_units, 'unit')} unanimous"
-        yield "agreement", f"{_number(doc.raw_agreement)} of the pairs of ratings, {share}"
+        yield "agreement", f"{_three_places(doc.raw_agreement)} of the pairs of ratings, {share}"
     for one in doc.criteria:
-        figures = f"alpha {_number(one.alpha)}, kappa {_number(one.kappa)}"
+        figures = f"alpha {_three_places(one.alpha)}, kappa {_three_places(one.kappa)}"
         rows = f"{count(one.units, 'unit')}, {count(one.missing, 'cell')} without a value"
-        yield line(one.id), f"{_number(one.raw_agreement)} of the pairs, {figures}, {rows}"
+        yield line(one.id), f"{_three_places(one.raw_agreement)} of the pairs, {figures}, {rows}"
     for name, icc in doc.icc.items():
         if icc.value is not None:
             yield f"ICC({name})", _icc(icc)
@@ -92,17 +92,17 @@ def _columns(doc: AgreementDoc) -> list[tuple[str, Callable[[RaterPairDoc], floa
 
 def _cells(doc: AgreementDoc, pair: RaterPairDoc) -> list[str]:
     figures = [_alpha_of(pair, doc.level), *(read(pair) for _, read in _columns(doc))]
-    return [f"{pair.n:,}", *map(_number, figures)]
+    return [f"{pair.n:,}", *map(_three_places, figures)]
 
 
 def _icc(icc: IccDoc) -> str:
     if icc.interval is None:
-        return _number(icc.value)
-    low, high = map(_number, icc.interval)
-    return f"{_number(icc.value)}, 95% interval {low} to {high}"
+        return _three_places(icc.value)
+    low, high = map(_three_places, icc.interval)
+    return f"{_three_places(icc.value)}, 95% interval {low} to {high}"
 
 
-def _number(value: float | None) -> str:
+def _three_places(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3f}"
 
 

@@ -55,7 +55,10 @@ def _facts(doc: CalibrationDoc) -> Iterator[tuple[str, str]]:
     if doc.human_ceiling is not None:
         found = doc.human_ceiling
         share = "n/a" if found.agreement is None else percent(found.agreement)
-        yield "ceiling", f"people agree with each other in {share}, kappa {_number(found.kappa)}"
+        yield (
+            "ceiling",
+            f"people agree with each other in {share}, kappa {_two_places(found.kappa)}",
+        )
     panel = doc.panel
     if panel.votes > 1:
         worth = (
@@ -65,10 +68,10 @@ def _facts(doc: CalibrationDoc) -> Iterator[tuple[str, str]]:
         )
         yield (
             "panel",
-            f"{count(panel.votes, 'judge')}{worth}; together kappa {_number(panel.kappa)}",
+            f"{count(panel.votes, 'judge')}{worth}; together kappa {_two_places(panel.kappa)}",
         )
     if panel.best_single is not None and panel.votes > 1:
-        yield "best", f"{line(panel.best_single.id)}, kappa {_number(panel.best_single.kappa)}"
+        yield "best", f"{line(panel.best_single.id)}, kappa {_two_places(panel.best_single.kappa)}"
     for id in panel.drop:
         yield "drop", f"{line(id)}: {_why(next(judge for judge in doc.judges if judge.id == id))}"
     for judge in doc.judges if doc.population else ():
@@ -117,7 +120,7 @@ def _cells(one: CalibratedJudgeDoc | CalibratedCriterionDoc) -> list[str]:
     return [
         str(one.units),
         _with_interval(one.kappa, one.kappa_interval),
-        _number(one.alpha),
+        _two_places(one.alpha),
         _shares(one.tpr, one.tpr_interval),
         _shares(one.tnr, one.tnr_interval),
         _points(one.bias, one.bias_interval),
@@ -126,9 +129,9 @@ def _cells(one: CalibratedJudgeDoc | CalibratedCriterionDoc) -> list[str]:
 
 def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
     return (
-        _number(value)
+        _two_places(value)
         if interval is None
-        else f"{_number(value)} ({interval[0]:.2f} to {interval[1]:.2f})"
+        else f"{_two_places(value)} ({interval[0]:.2f} to {interval[1]:.2f})"
     )
 
 
@@ -150,7 +153,7 @@ def _signed(value: float | None) -> str:
     return "n/a" if value is None else f"{value:+.1f}"
 
 
-def _number(value: float | None) -> str:
+def _two_places(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.2f}"
 
 

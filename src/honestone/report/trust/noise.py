@@ -48,7 +48,7 @@ def _facts(doc: NoiseDoc) -> list[str]:
     )
     return [
         f"{count(doc.n, 'look')} at the same bytes: {', '.join(counts) or 'none'}{flips}",
-        f"the panel scores {_number(doc.overall.mean)} on average, standard deviation {_number(doc.overall.sd)}",
+        f"the panel scores {_one_place(doc.overall.mean)} on average, standard deviation {_one_place(doc.overall.sd)}",
         f"{count(doc.usage.judge_calls, 'judge call')}",
     ]
 
@@ -62,8 +62,8 @@ def _rows(doc: NoiseDoc) -> list[FigureRow]:
 
 
 def _cells(one: SpreadDoc | NoisyCriterionDoc) -> tuple[str, str]:
-    return _number(one.mean), _number(one.sd)
+    return _one_place(one.mean), _one_place(one.sd)
 
 
-def _number(value: float | None) -> str:
+def _one_place(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.1f}"

@@ -56,7 +56,7 @@ def _tracked(
 ) -> str | None:
     if not _may_name(index, os.fsencode(inside)):
         return None
-    for name in _listed(top, inside):
+    for name in _tracked_files(top, inside):
         rest = os.path.relpath(name, inside)
         if name == inside or rest.split(os.sep)[0] in names:
             return name
@@ -78,7 +78,7 @@ def _may_name(index: str, inside: bytes) -> bool:
         return True
 
 
-def _listed(top: str, inside: str) -> list[str]:
+def _tracked_files(top: str, inside: str) -> list[str]:
     """What git tracks there. Where it cannot be asked, the name in its index is enough."""
     from honestone.system.processes.commands import answer_of
     from honestone.system.processes.environment import base_environment

@@ -24,7 +24,7 @@ def code_could_answer(rubric: Rubric) -> Iterator[Remark]:
 
 def check_for(text: str) -> Check | None:
     """The check that answers this wording, if it is one of those that code answers fully."""
-    plain = _plain(text)
+    plain = _bare_wording(text)
     found_in = has(plain)
     wordings = ((pattern, rule) for pattern, needed, rule in _RULES if needed in found_in)
     found = (
@@ -63,7 +63,7 @@ _QUESTION: Final = re.compile(
 )
 
 
-def _plain(text: str) -> str:
+def _bare_wording(text: str) -> str:
     """A wording without its question form, its subject and its full stop: "contain 'x'"."""
     line = " ".join(text.split()).rstrip(".?! ")
     asks = _QUESTION.match(line)
