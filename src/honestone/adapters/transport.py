@@ -283,7 +283,9 @@ async def let_go(holder: object) -> None:
 
 
 def keep_connections(loop: asyncio.AbstractEventLoop) -> None:
-    """From now on what this loop's last holder lets go of stays open, until `close_kept`."""
+    """Keep connections open from now on when the last holder in this event loop releases them,
+    until `close_kept`.
+    """
     _keeping.add(loop)
 
 

@@ -142,8 +142,8 @@ _parents: list[LeftOpen] = []
 
 
 def _forget() -> None:
-    """In a forked child: what is idle belongs to the parent, and closing it here would disturb it
-    there.
+    """Forget what is idle in a forked child: it belongs to the parent, and closing it here would
+    disturb it there.
     """
     _parents.extend(_idle)
     _idle.clear()

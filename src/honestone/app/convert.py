@@ -162,8 +162,8 @@ def _suite_text(suite: Suite, form: str) -> tuple[str, Sequence[Loss]]:
 
 
 def _refuse_unreadable(text: str, path: Path, form: str) -> None:
-    """With losses accepted so little may be left of a suite that no program reads it: then nothing
-    is written.
+    """Raise an error where the accepted losses leave so little of a suite that no program can read
+    it. Nothing is written then.
     """
     from honestone.formats.suite.suite_file import read_suite
     from honestone.formats.syntax.document import Document

@@ -192,7 +192,9 @@ class Workspace:
 
     @property
     def shown_store(self) -> str:
-        """For people: a folder relative to this one, or an address without its password."""
+        """The store as people are shown it: a folder relative to this one, or an address without
+        its password.
+        """
         return self.shown(self.store_folder) if self.shared is None else self.shared.shown
 
     @property

@@ -22,7 +22,7 @@ def _end_now(_signal: int, _frame: types.FrameType | None) -> None:
 
 
 def end_at_once() -> None:
-    """From now on Ctrl-C ends the process, unless whoever started it wants it ignored or handles
+    """Let Ctrl-C end the process from now on, unless whoever started it wants it ignored or handles
     it.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -30,8 +30,8 @@ def end_at_once() -> None:
 
 
 def leave_to_command() -> None:
-    """From now on Ctrl-C raises KeyboardInterrupt: the command closes what it opened, and says how
-    to resume.
+    """Let Ctrl-C raise KeyboardInterrupt from now on: the command closes what it opened, and says
+    how to resume.
     """
     if signal.getsignal(signal.SIGINT) is _end_now:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,7 +11,9 @@ from honestone.core.record.store_address import SHORTEST_HEARTBEAT
 
 
 def heartbeat_of(workspace: Workspace) -> float:
-    """In seconds. Raises UsageError for a variable that is not a number, or too small a one."""
+    """The interval of a heartbeat in seconds. Raises UsageError for a variable that is not a
+    number, or too small a one.
+    """
     given = os.environ.get("HONESTONE_HEARTBEAT")
     if not given:
         return workspace.settings.store.heartbeat

@@ -112,8 +112,8 @@ def _write(path: Path, text: str, remark: str, done: _Done) -> None:
 
 
 def _write_settings(folder: Path, done: _Done) -> None:
-    """Not where settings hold already, for example those of a `pyproject.toml`: a second file would
-    hide them.
+    """Write a settings file, but not where settings hold already, for example those of a
+    `pyproject.toml`: a second file would hide them.
     """
     from honestone.formats.settings import find_settings
 

@@ -187,8 +187,8 @@ class RunnerLoop:
         self._stop.set()
 
     async def work(self) -> None:
-        """Until it is stopped, or everything is done where it drains. Raises StoreAway, and
-        whatever ends a case in disorder.
+        """Work until it is stopped, or until everything is done where it drains. Raises StoreAway,
+        and whatever ends a case in disorder.
         """
         RATE_WAITS.set(self._waits)
         try:
@@ -312,7 +312,9 @@ class RunnerLoop:
         return True
 
     async def _wait(self, seconds: float) -> None:
-        """Until cases in hand are over, it is stopped, or so long. Raises what a case ended with."""
+        """Wait until the cases in hand are over, the runner is stopped, or the time is up. Raises
+        what a case ended with.
+        """
         stopped = asyncio.create_task(self._stop.wait())
         try:
             waited = {stopped, *self._in_hand}
@@ -363,5 +365,5 @@ class RunnerLoop:
         )
 
     async def _call(self, call: Callable[[], T]) -> T:
-        """In the thread of the queue."""
+        """Run a call in the thread of the queue."""
         return await asyncio.get_running_loop().run_in_executor(self._calls, call)

@@ -130,7 +130,7 @@ _WITHIN: ContextVar[tuple[Path, ...] | None] = ContextVar("within", default=None
 
 @contextmanager
 def reading_within(roots: Sequence[Path]) -> Iterator[None]:
-    """While it lasts, no project reaches further than these real folders."""
+    """Let no project reach beyond these real folders while the context lasts."""
     token = _WITHIN.set(tuple(roots))
     try:
         yield
@@ -143,8 +143,8 @@ _CURRENT: ContextVar[Project | None] = ContextVar("project", default=None)
 
 @contextmanager
 def reading_for(file: Path, allowed: Sequence[Path] = ()) -> Iterator[Project]:
-    """While it lasts, `read_text` reads files of this file's project only. Inside another one, that
-    one holds.
+    """Let `read_text` read files of this file's project only while the context lasts. Inside
+    another one, that one holds.
     """
     project = _CURRENT.get() or Project.of(file, allowed)
     token = _CURRENT.set(project)

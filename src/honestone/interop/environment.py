@@ -23,7 +23,7 @@ HINT: Final = (
 
 @contextmanager
 def named_variables(names: Iterable[str]) -> Iterator[None]:
-    """While files are read: the variables that a person named."""
+    """Let readers of files see the variables that a person named, while the context lasts."""
     token = _NAMED.set(frozenset(names))
     try:
         yield

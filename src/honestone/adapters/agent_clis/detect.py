@@ -70,8 +70,8 @@ def _is_set(names: Sequence[str]) -> bool:
 
 
 def version_of(path: str, package: str) -> str | None:
-    """From the package file next to the program: starting one of them can take five seconds. Else
-    from `--version`.
+    """The version of a CLI, from the package file next to the program, because starting the program
+    can take five seconds; else from its `--version`.
     """
     real = Path(os.path.realpath(path))
     for folder in list(real.parents)[:4]:

@@ -167,7 +167,9 @@ def provide_evaluators() -> None:
 
 
 def evaluation_context(output: object, given: Mapping[str, Any]) -> EvaluatorContext[Any, Any, Any]:
-    """By the names of pydantic-evals. Spans, attributes and metrics are not measured here."""
+    """The context of an evaluation, with the names of pydantic-evals. Spans, attributes and metrics
+    are not measured here.
+    """
     known = {name: given.get(name) for name in ("name", "inputs", "expected_output", "metadata")}
     return EvaluatorContext(
         output=output, duration=given.get("duration", 0.0), attributes={}, metrics={}, **known

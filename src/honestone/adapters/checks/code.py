@@ -245,8 +245,8 @@ async def run_confined(
 
 
 def _require_sandboxed(ended: process.Ended) -> None:
-    """When the sandbox itself failed nothing was asked of the program: its exit code must not pass
-    for an answer.
+    """Raise an error when the sandbox itself failed: the program did not run, so the exit code is
+    not its answer.
     """
     if ended.exit not in (0, None) and ended.stderr.startswith((b"bwrap: ", b"landlock: ")):
         why = visible(ended.stderr[:300].decode(errors="replace").strip(), 200)

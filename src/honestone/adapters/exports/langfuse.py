@@ -114,7 +114,9 @@ class _Sending:
         self._arrived = 0
 
     async def scores(self, scores: Sequence[Score]) -> None:
-        """As lists, which servers take since 2026; one by one where the first list is refused."""
+        """Send the scores as lists, which servers take since 2026; one by one where the first list
+        is refused.
+        """
         parts = list(_parts(scores))
         for number, part in enumerate(parts):
             answer = await self._exchange(SCORES, part)

@@ -206,8 +206,8 @@ class Probe(NamedTuple):
 async def probe(
     provider: str, *, base_url: str | None = None, api_key_env: str | None = None
 ) -> Probe:
-    """For `doctor`. Looks at variables and asks a local server for its version; never spends a call
-    or shows a key.
+    """Look at variables and ask a local server for its version, for `doctor`; never spend a call
+    or show a key.
     """
     known = find_provider(provider)
     try:

@@ -91,7 +91,7 @@ class _Place:
 
 
 def openai_tokens(listed: Any) -> list[Token]:
-    """From the list that both OpenAI APIs send."""
+    """The probabilities of tokens from the list that both OpenAI APIs send."""
     return [
         Token(
             string(entry.get("token")),

@@ -72,7 +72,7 @@ def _append(store: Store, run: str, events: Sequence[Recordable]) -> Lost:
 def found_cases(
     store: Store, asked: Sequence[tuple[str, str]]
 ) -> Mapping[tuple[str, str], CaseOnRecord]:
-    """By run and id, those that are there."""
+    """The cases that are there, by run and id."""
     runs = dict.fromkeys(run for run, _ in asked)
     every = {run: store.cases_of(run, [id for other, id in asked if other == run]) for run in runs}
     return {(run, id): case for run, cases in every.items() for id, case in cases.items()}

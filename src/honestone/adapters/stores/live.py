@@ -62,7 +62,7 @@ class LiveRecords(ABC):
         self._thread: Thread | None = None
 
     def keep(self, run: str, record: Record) -> None:
-        """From now on what `record` says is kept, until the run is over or the store closed."""
+        """Keep what `record` says from now on, until the run is over or the store closed."""
         with self._lock:
             self._beats.setdefault(run, _Beat(record, self._clock())).record = record
             # A thread does not survive a fork.

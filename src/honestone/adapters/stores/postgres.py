@@ -101,7 +101,9 @@ class PostgresStore:
 
     @property
     def connection(self) -> PostgresConnection:
-        """For a queue in the same database, whose orders are one transaction with their runs."""
+        """The connection, for a queue in the same database: its orders are one transaction with
+        their runs.
+        """
         return self._db
 
     def in_run(self, run: str) -> PostgresStore:
@@ -581,8 +583,8 @@ class PostgresStore:
         )
 
     def rows_of(self, table: StoreTable) -> Iterator[StoreRow]:
-        """In pages, each after the last key of the one before; the keys come first in each row of a
-        page.
+        """Read rows in pages, each after the last key of the page before; the keys come first in
+        each row.
         """
         keys, last = queries.KEYS[table], queries.FIRST[table]
         marks = ", ".join("%s" for _ in last)

@@ -356,12 +356,14 @@ def readable(rows: Iterable[tuple[bytes]]) -> Iterator[dict[str, Any]]:
 
 
 def run_info(row: tuple[Any, ...]) -> RunInfo:
-    """From a row with COLUMNS."""
+    """Make the RunInfo of a row with COLUMNS."""
     return RunInfo(**dict(zip(COLUMNS.split(", "), row, strict=True)))
 
 
 def run_grants(row: tuple[Any, ...] | None) -> RunGrants:
-    """From a row with calls, US dollars, the dearest price, and seconds since the run began."""
+    """Make the RunGrants of a row with calls, US dollars, the dearest price, and seconds since the
+    run began.
+    """
     assert row is not None
     return RunGrants(calls=int(row[0]), usd=row[1], dearest=row[2], seconds=max(0.0, row[3]))
 

@@ -135,7 +135,9 @@ def _is_called(cli: AgentCli, skill: Skill, prompt: str) -> bool:
 
 
 def _reads(call: ToolCall, skill: Skill) -> bool:
-    """By the tool for it, or by reading its file. A call that failed read nothing."""
+    """Whether a call reads the skill, by the tool for it or by reading its file. A call that failed
+    read nothing.
+    """
     command, result = call.arguments.get("command"), call.result
     if isinstance(command, str) and isinstance(result, str):
         # A shell may be anywhere when it reads: what it printed tells.

@@ -95,7 +95,9 @@ class PythonTarget:
         self._idle.append(await self._ready(self._cwd, env, min(self._timeout, 60)))
 
     async def run(self, task: Task) -> Output:
-        """In a process that other cases had before; a run that is isolated has one of its own."""
+        """Run a case in a process that ran other cases before; an isolated run gets a process of
+        its own.
+        """
         began, timeout = time.monotonic(), task.timeout or self._timeout
         try:
             answer = await (

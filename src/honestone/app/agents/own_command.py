@@ -47,7 +47,9 @@ def _forms_of(named: str) -> tuple[str, ...]:
 
 
 def _command_in_settings(folder: Path) -> str | None:
-    """From the person's own records: what the files of a project say may be somebody else's words."""
+    """The command from the person's own records, and not from files of a project, which someone
+    else may have written.
+    """
     from honestone.app.agents.file_changes import load_record
 
     for base in (folder, *folder.parents, Path.home()):

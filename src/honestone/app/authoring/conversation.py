@@ -399,7 +399,7 @@ class _Conversation:
         ]
 
     async def _ask_weights(self, draft: RubricDraft) -> None:
-        """Until they sum to 100; Enter alone leaves them as they were."""
+        """Ask for the weights until they sum to 100; Enter alone leaves them as they were."""
         ids = [criterion.id for criterion in draft.criteria]
         while True:
             text = await self._ask("weights", _question("weights", criteria=draft.criteria))

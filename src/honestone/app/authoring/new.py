@@ -239,7 +239,7 @@ def _with_levels(one: CriterionWish, levels: str) -> CriterionWish:
 
 
 def _weights(texts: Sequence[str], wanted: Sequence[CriterionWish]) -> dict[str, Fraction]:
-    """In the order of the criteria: all of them or none."""
+    """The weights in the order of the criteria: all of them or none."""
     weights: dict[str, Fraction] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")

@@ -81,7 +81,9 @@ def trust_suite(workspace: Workspace, named: Path, *, revoke: bool) -> Trusted:
 
 
 def _trust_of(path: Path, source: SuiteSource) -> Trust:
-    """By every file that was read: what is in a table of tests may be code, or be filled into it."""
+    """Whether the suite is trusted, by every file that was read: what is in a table of tests may be
+    code, or be filled into code.
+    """
     files = dict.fromkeys([*source.files, *(one.file for one in source.code if one.file)])
     return Trust(path, [str(file.resolve()) for file in files if file.resolve() != path.resolve()])
 
@@ -151,7 +153,7 @@ def _read_allowed(
     *,
     looked_at: SuiteSource | None = None,
 ) -> SuiteSource:
-    """With the prompts and tests that code makes, which is run for them."""
+    """Read the suite with the prompts and tests that its code makes, which is run for that."""
     source = looked_at or read_any_suite(path, outside, judging.read_as, allow_code=True)
     if not any(one.makes_cases for one in source.code):
         return source

@@ -174,7 +174,7 @@ def _write_template(name: str, request: NewRubricRequest, *, force: bool, as_jso
 def _from_file(
     source: Path, request: NewRubricRequest, *, yes: bool, force: bool, as_json: bool
 ) -> int:
-    """Without --yes the draft is shown alone."""
+    """Make a draft from a file; without --yes the draft is only shown."""
     from honestone.app.authoring.new import points_bar
     from honestone.formats.drafts.rubrics import rubric_from_file
     from honestone.system.processes.documents import DOCUMENTS, document_text

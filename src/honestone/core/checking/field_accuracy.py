@@ -281,7 +281,7 @@ def _day(parts: Mapping[str, str | None]) -> Date | None:
 
 
 def _month(name: str) -> int:
-    """From 1; 0 for what does not name one."""
+    """The number of a month from 1; 0 for a text that does not name one."""
     name = "sep" if name.lower() == "sept" else name.lower()
     return next(
         (number for number, known in enumerate(_MONTHS, 1) if name in (known, known[:3])), 0

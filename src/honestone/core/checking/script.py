@@ -38,7 +38,7 @@ class Script:
 
     @classmethod
     def of(cls, plain: Json) -> Script:
-        """From the argument of a check, which fits its schema."""
+        """Make it from the argument of a check that fits its schema."""
         return cls(**cast("Mapping[str, Language]", plain))
 
     def to_plain(self) -> dict[str, Json]:

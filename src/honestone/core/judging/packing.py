@@ -61,7 +61,7 @@ def too_big(judge_budget: Budget, characters: int, versions: Sequence[Version]) 
 
 
 def what_to_do(pack: Pack = Pack.NONE) -> str:
-    """For a person whose artifact is too big."""
+    """What a person can do whose artifact is too big."""
     packing = (
         "" if pack is not Pack.NONE else ", or show parts of it with --pack head or --pack outline"
     )
@@ -144,7 +144,7 @@ class Packed:
 
     @property
     def sentence(self) -> str:
-        """In one plain line how much is shown: of one file its lines, of many how many files are
+        """How much is shown, in one plain line: of one file its lines, of many how many files are
         whole.
         """
         if not self.whole.is_folder:
@@ -161,7 +161,7 @@ class Packed:
         return f"{len(self.parts) - len(cut)} of {len(self.parts)} files whole, {len(cut) - gone} by {how}, {gone} not at all"
 
     def to_plain(self) -> PlainPacked:
-        """For `--json`."""
+        """The form for `--json`."""
         return {
             "strategy": str(self.strategy),
             "shown": self.sentence,

@@ -187,7 +187,7 @@ class Meter:
 
     @property
     def seconds_left(self) -> float:
-        """Until the minutes are used up: a call that is under way then is ended."""
+        """The seconds until the minutes are used up: a call that is under way then is ended."""
         return max(0.0, self.minutes * 60 - self.seconds)
 
     @property
@@ -251,7 +251,7 @@ class Meter:
     # -- grants that are shared
 
     def share(self, grants: RunGrants, account: CallAccount, at_a_time: int = AT_A_TIME) -> None:
-        """From now on calls are taken from these grants, at most so many at a time. Call it when
+        """Take calls from these grants from now on, at most `at_a_time` at once. Call it when
         `before` is complete.
         """
         self.lost = max(0, grants.calls - self.before.judge_calls)

@@ -124,8 +124,8 @@ def _bare(text: str) -> str:
 
 
 def _best_tally(value: object, names: _Names) -> _Tally:
-    """Of an object and the objects in it, the one that names most items; the outer one when they
-    name as many.
+    """The object that names most items, of an object and the objects in it; the outer one when they
+    name equally many.
     """
     tallies = [_tally(mapping, names) for mapping in _mappings(value)]
     return max(tallies, key=lambda tally: len(tally.answers), default=_Tally())

@@ -134,7 +134,7 @@ class Plan:
         )
 
     def differences(self, other: Plan) -> list[str]:
-        """In words: in what another one, of the same request, is not the same."""
+        """The differences to another plan of the same request, in words."""
         found = []
         if other.code != self.code:
             found.append(

@@ -455,7 +455,7 @@ def _correlation(
 
 
 def kendall_tau_b(cells: Cells) -> float | None:
-    """From counted pairs of numbers, in n log n (Knight 1966)."""
+    """Kendall's tau-b from counted pairs of numbers, in n log n steps (Knight 1966)."""
     rows, columns = _margin(cells, 0), _margin(cells, 1)
     n = sum(rows.values())
     free = [

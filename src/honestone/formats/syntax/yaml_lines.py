@@ -95,8 +95,8 @@ def flow(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """In single quotes where nothing needs an escape, as people write patterns; else in double
-    quotes.
+    """The text in single quotes where nothing needs an escape, as people write patterns; else in
+    double quotes.
     """
     if text.isprintable():
         return "'" + text.replace("'", "''") + "'" if "\\" in text or '"' in text else f'"{text}"'

@@ -425,7 +425,9 @@ def _lists(holders: list[FileEntry], frame: Frame) -> tuple[list[Criterion], boo
 
 
 def _by_goal(take: FileEntry, frame: Frame) -> list[Criterion]:
-    """Without a grader, a judge is asked about the goal, else about the reference."""
+    """The rubric of a case without a grader: a judge is asked about the goal, else about the
+    reference.
+    """
     if frame.goal is not None:
         return [rated(frame.dialect.judge, frame.goal)]
     if frame.reference is not None:

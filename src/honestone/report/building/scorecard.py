@@ -155,9 +155,7 @@ def runs_open(ballots: Iterable[Ballot]) -> bool:
 
 
 def _scores_of_repeated(scorer: Scorer, ballots: Sequence[Ballot]) -> dict[str, scorecard.AskedDoc]:
-    """Of judges that were asked the same question before: the score that each answer of theirs
-    comes to.
-    """
+    """The scores of judges that were asked the same question several times: one for each answer."""
     found = {}
     checks = [ballot for ballot in ballots if ballot.judge == CHECK]
     for ballot in ballots:

@@ -12,8 +12,8 @@ from honestone.ports import Model
 
 
 def ask_in_batches(model: Model, options: BatchOptions) -> bool:
-    """From now on the model's calls go in batches; False where its API has none, and nothing is
-    changed.
+    """Send the model's calls in batches from now on. Returns False, and changes nothing, where its
+    API has no batches.
     """
     from honestone.adapters.models.api_model import ApiModel
 

@@ -67,7 +67,7 @@ class SuiteResult(DocumentResult):
 
     @property
     def cases(self) -> Sequence[CaseDoc]:
-        """In the suite's order."""
+        """The cases in the order of the suite."""
         return tuple(self.report.cases)
 
     @property
@@ -78,7 +78,9 @@ class SuiteResult(DocumentResult):
         ]
 
     def frame_table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
-        """With the input, tags and number of attempts of each case, and a column a criterion."""
+        """The table of a data frame: the input, tags and number of attempts of each case, and a
+        column for each criterion.
+        """
         criteria = list(dict.fromkeys(one.id for case in self.cases for one in case.criteria))
         more = ("input", "tags", "attempts", "error", *(f"criteria.{id}" for id in criteria))
         rows: list[Sequence[object]] = []

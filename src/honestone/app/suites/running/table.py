@@ -72,12 +72,12 @@ class TableResult(DocumentResult):
 
     @property
     def cases(self) -> Sequence[TableCaseDoc]:
-        """In the suite's order, each with a cell for every column."""
+        """The cases in the order of the suite, each with a cell for every column."""
         return tuple(self.report.cases)
 
     @property
     def pick(self) -> str | None:
-        """With `pick`, the name of the cheapest column that passes."""
+        """The name of the cheapest column that passes, where `pick` was asked for."""
         return self.report.pick
 
     @property
