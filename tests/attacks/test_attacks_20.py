@@ -332,6 +332,36 @@ if os.geteuid() == 0:
     )
 
 
+GIT_PROGRAMS = {
+    "a monitor of files": "[core]\n\tfsmonitor = PROGRAM\n",
+    "hooks": "[core]\n\thooksPath = hooks\n",
+}
+
+
+@pytest.mark.parametrize("config", GIT_PROGRAMS.values(), ids=GIT_PROGRAMS)
+def test_no_program_of_an_archives_git_configuration_is_run(config: str, tmp_path: Path) -> None:
+    """Neither for what is staged nor for who wrote a suite."""
+    desk = Desk.new(tmp_path)
+    desk.put("a.md", "text\n")
+    desk.put("r.yaml", "rubric: 1\ncriteria: [{id: a, requirement: x, check: {contains: text}}]\n")
+    desk.put(
+        "s.yaml", "suite: 1\ntarget: cmd:cat\ncases: [{id: a, input: x, checks: [{contains: x}]}]\n"
+    )
+    program = desk.put("hooks/post-index-change", f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    git(desk.folder, "init", "-q")
+    git(desk.folder, "add", ".")
+    git(desk.folder, "commit", "-qm", "x")
+    with (desk.folder / ".git/config").open("a") as file:
+        file.write(config.replace("PROGRAM", str(program)))
+    git(desk.folder, "-c", "core.fsmonitor=false", "status")
+    (tmp_path / "ran").unlink(missing_ok=True)
+    assert desk.run("eval", "--staged", "a.md", "--rubric", "r.yaml").code == 0
+    assert desk.run("eval", "s.yaml").code == 0
+    assert desk.run("suite", "check", "s.yaml").code == 0
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
 def test_attack(attack: Attack, tmp_path: Path) -> None:
     attack.run(tmp_path)

@@ -15,7 +15,7 @@ from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
 from honestone.system.files import load_artifact, printable
-from honestone.system.processes.commands import answer_of
+from honestone.system.processes.commands import GIT, answer_of
 from honestone.system.processes.environment import base_environment
 
 GIT_TIMEOUT: Final = 60
@@ -197,7 +197,7 @@ def _git(
         own = base_environment(
             env, pass_names=[name for name in os.environ if name.startswith("GIT_")]
         )
-        done = answer_of(["git", *options, *words], GIT_TIMEOUT, cwd=folder, env=own, stdin=stdin)
+        done = answer_of([*GIT, *options, *words], GIT_TIMEOUT, cwd=folder, env=own, stdin=stdin)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None

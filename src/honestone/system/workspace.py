@@ -32,7 +32,7 @@ from honestone.core.errors import FileError, UsageError
 from honestone.core.suite.case import CaseWorkspace, is_url
 from honestone.system.files import NEVER_PART, printable, remove
 from honestone.system.processes import process
-from honestone.system.processes.commands import NotStarted, answer_of, split_command
+from honestone.system.processes.commands import GIT, NotStarted, answer_of, split_command
 from honestone.system.processes.environment import base_environment
 from honestone.system.processes.private import forget, make_private
 from honestone.system.processes.program import how_ended, last_words
@@ -281,10 +281,10 @@ def _check_out(repository: str, ref: str | None, base: Path, place: Path) -> Non
 
 
 def _git(words: Sequence[str], cwd: Path) -> None:
-    settings = ["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"]
+    settings = ["-c", "advice.detachedHead=false"]
     env = base_environment({"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"})
     try:
-        done = answer_of(["git", *settings, *words], _GIT_SECONDS, cwd=cwd, env=env)
+        done = answer_of([*GIT, *settings, *words], _GIT_SECONDS, cwd=cwd, env=env)
     except subprocess.TimeoutExpired:
         raise OSError(
             errno.ETIMEDOUT, f"git {words[0]} did not end within {_GIT_SECONDS} s"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -18,7 +19,7 @@ from typing import Final
 from honestone.adapters.checks.check_input import Setting
 from honestone.adapters.checks.code import FIXTURES, module_file, program_words
 from honestone.core.artifact import Entry, Version
-from honestone.core.checking import judging_words, known_programs
+from honestone.core.checking import command_texts, judging_words, known_programs
 from honestone.core.checking.checks import matching
 from honestone.core.judging.rubric import Check
 
@@ -119,7 +120,11 @@ class _Rule:
             return False  # the one file is what is judged
         if name in self._files or (self._globs and matching([name], self._globs)):
             return True
-        return self._is_of_kind(name, before) or self._is_setting(name, before, after)
+        return (
+            self._is_of_kind(name, before)
+            or self._is_setting(name, before, after)
+            or name in self._loaded
+        )
 
     def _is_of_kind(self, name: str, before: Entry | None) -> bool:
         value = str(self._check.value)
@@ -158,10 +163,31 @@ class _Rule:
             return was != now
         return known_programs.is_setting(name, self._programs)
 
+    @cached_property
+    def _loaded(self) -> frozenset[str]:
+        """Files that the settings of the programs name as further settings, or as code to run."""
+        waiting = [
+            name
+            for name in self._start.files
+            if known_programs.is_shared(name) or known_programs.is_setting(name, self._programs)
+        ]
+        found: set[str] = set()
+        while waiting and self._programs:
+            name = waiting.pop()
+            entry = self._start.files.get(name)
+            if entry is None or len(entry.data) > _LARGEST_SCRIPT:
+                continue
+            text = entry.data.decode("utf-8", "replace")
+            new = set(_named_by_settings(name, text, self._start.files)) - found
+            found |= new
+            waiting += new
+        return frozenset(found)
+
     def _read_words(self) -> None:
         words, _ = program_words(self._check)
         named = judging_words.named_by(words, self._content)
         self._programs = known_programs.with_their_own(named.programs)
+        self._globs = (*self._globs, *named.patterns, *(f"**/{one}" for one in named.patterns))
         shows = "expect_stdout" in self._check.options
         files = {
             self._name_of(word) for word in named.files if not (shows and _is_shown(word, named))
@@ -194,6 +220,26 @@ class _Rule:
             if path is not None and path.is_file() and path.stat().st_size <= _LARGEST_SCRIPT:
                 return path.read_bytes()
         return None
+
+
+_ENDINGS: Final = (
+    *("", ".json", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".py", ".rb", ".toml"),
+    *(".yaml", ".yml", "/index.js", "/index.ts", "/__init__.py"),
+)
+
+
+def _named_by_settings(name: str, text: str, files: Mapping[str, Entry]) -> Iterator[str]:
+    """Files that a file of settings loads, by a path from its folder or from the root, also without
+    its ending and with dots.
+    """
+    folder = PurePosixPath(name).parent
+    for word in command_texts.words_loaded_by(text):
+        path = re.sub(r"^(?:<\w+>|\$\{?\w+\}?)/", "", word)
+        paths = (path, path.replace(".", "/")) if "/" not in path else (path,)
+        for base in {str(folder), "."}:
+            for one in paths:
+                stem = os.path.normpath(os.path.join(base, one))
+                yield from (stem + ending for ending in _ENDINGS if stem + ending in files)
 
 
 def _is_shown(word: str, named: judging_words.NamedFiles) -> bool:

@@ -24,7 +24,7 @@ from honestone.core.errors import StoreError, UsageError
 from honestone.core.tables import PlainRemark
 from honestone.ports import Observer
 from honestone.system.drawing import count
-from honestone.system.processes.commands import answer_of
+from honestone.system.processes.commands import GIT, answer_of
 from honestone.system.processes.environment import base_environment
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _authors(path: Path) -> list[str]:
     import subprocess
 
     place = path.resolve()
-    command = ["git", "log", "-n", "200", "--format=%ae", "--", place.name]
+    command = [*GIT, "log", "-n", "200", "--format=%ae", "--", place.name]
     try:
         done = answer_of(command, GIT_TIMEOUT, cwd=place.parent, env=base_environment())
     except (OSError, subprocess.TimeoutExpired):

@@ -15,7 +15,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from honestone.core.checking.command_texts import commands_of, imported, recipe_lines, scripts_in
+from honestone.core.checking.command_texts import (
+    commands_of,
+    imported,
+    makefiles_included,
+    recipe_lines,
+    scripts_in,
+)
 from honestone.core.checking.known_programs import (
     SHELLS,
     is_measure,
@@ -97,7 +103,7 @@ class NamedFiles:
     that it runs; `programs` it starts, by plain name;
     `loaded`: files that code in its words imports or opens; `compared`: operands of which one may
         be what the other is held against;
-    `unclear`: words that only running it would tell.
+    `unclear`: words that only running it would tell; `patterns`: of files that a recipe includes.
     """
 
     files: dict[str, None] = field(default_factory=dict)
@@ -106,6 +112,7 @@ class NamedFiles:
     loaded: dict[str, None] = field(default_factory=dict)
     compared: list[tuple[str, ...]] = field(default_factory=list)
     unclear: list[str] = field(default_factory=list)
+    patterns: list[str] = field(default_factory=list)
 
 
 def named_by(words: Sequence[str], read: ReadFile) -> NamedFiles:
@@ -463,13 +470,29 @@ class _Words:
             elif not word.startswith("-") and "=" not in word:
                 targets.append(word)
         for name in files or ("GNUmakefile", "makefile", "Makefile"):
-            place = self._place(name, folder)
-            data = self._read(place)
-            if data is not None:
-                self._runs(place, "")
-                for line in recipe_lines(data.decode("utf-8", "replace"), targets):
+            text = self._makefile(name, folder, deep)
+            if text is not None:
+                for line in recipe_lines(text, targets):
                     self.shell_text(line, folder, deep - 1)
                 return
+
+    def _makefile(self, name: str, folder: str, deep: int) -> str | None:
+        """The text of a Makefile and of those that it includes; None where it is not there."""
+        place = self._place(name, folder)
+        data = self._read(place)
+        if data is None or ("makefile", place) in self._followed:
+            return None
+        self._followed.add(("makefile", place))
+        self._runs(place, "")
+        texts = [data.decode("utf-8", "replace")]
+        for word in makefiles_included(texts[0]):
+            if re.search(r"[$`]", word):
+                self.named.unclear.append(word)
+            elif not self._is_there(self._place(word, folder)):  # a pattern, or made by a change
+                self.named.patterns.append(posixpath.normpath(word))
+            elif deep > 0:
+                texts.append(self._makefile(word, folder, deep - 1) or "")
+        return "\n".join(texts)
 
     def _package(self, words: Sequence[str], folder: str, deep: int) -> None:
         """The scripts of package.json that `npm test`, `npm run NAME` and the like call."""

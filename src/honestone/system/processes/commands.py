@@ -16,6 +16,12 @@ from honestone.core.errors import UsageError
 from honestone.core.judging.needs import MachineNeeds
 from honestone.system.processes.environment import base_environment
 
+# git, without the programs that a repository's own configuration and hooks may name: who asks which
+# files are staged has not asked for them.
+GIT: Final = (
+    *("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
+    *("-c", "log.showSignature=false"),
+)
 _LARGE_FILE: Final = 50_000_000
 
 

@@ -80,19 +80,10 @@ def _may_name(index: str, inside: bytes) -> bool:
 
 def _tracked_files(top: str, inside: str) -> list[str]:
     """What git tracks there. Where it cannot be asked, the name in its index is enough."""
-    from honestone.system.processes.commands import answer_of
+    from honestone.system.processes.commands import GIT, answer_of
     from honestone.system.processes.environment import base_environment
 
-    words = [
-        "git",
-        "--literal-pathspecs",
-        "-c",
-        "core.fsmonitor=false",
-        "ls-files",
-        "-z",
-        "--",
-        inside,
-    ]
+    words = [*GIT, "--literal-pathspecs", "ls-files", "-z", "--", inside]
     # Above the repository git may refuse one of another owner (`safe.directory`), and then it says
     # nothing.
     try:
