@@ -17,6 +17,7 @@ from honestone.adapters.checks import CheckRunner
 from honestone.adapters.checks.markdown import read_page, slug_of_heading
 from honestone.core.artifact import Entry, Version
 from honestone.core.checking.check_problems import read_check
+from honestone.core.checking.gave_up import GaveUp
 from honestone.core.errors import FileError, UsageError
 from honestone.ports import Finding, Output
 from honestone.system.files import load_artifact
@@ -447,3 +448,11 @@ def test_hostile_markdown_takes_linear_work(piece):
     """A megabyte of one mark is read; a reader with quadratic work would not come back."""
     text = piece * (300_000 // len(piece))
     assert read_page(text).links is not None
+
+
+def test_a_page_of_brackets_costs_little_or_gives_up():
+    """What holds no link is not looked at; where too much may be one, it is neither yes nor no."""
+    assert read_page("[" * 1_000_000 + "\n\n[a](b.md)\n\n# [A] _b_").anchors == {"a-b"}
+    assert [link.target for link in read_page("*" * 1_000_000 + "\n\n[a](b.md)").links] == ["b.md"]
+    with pytest.raises(GaveUp, match="brackets"):
+        read_page("[a](" * 500_001)

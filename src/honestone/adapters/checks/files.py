@@ -16,6 +16,7 @@ from honestone.adapters.checks.check_input import Setting, Subject, finding
 from honestone.adapters.checks.markdown import Link, Page, read_page
 from honestone.core.artifact import Version, as_text
 from honestone.core.checking.checks import CheckAnswer, matching, quoted, visible
+from honestone.core.checking.gave_up import GaveUp
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
@@ -146,6 +147,13 @@ class _FolderOnDisk:
 
 
 def _links_resolve(check: Check, subject: Subject) -> CheckAnswer:
+    try:
+        return _links(check, subject)
+    except GaveUp as why:
+        return None, str(why)
+
+
+def _links(check: Check, subject: Subject) -> CheckAnswer:
     version = subject.version
     if not version.is_folder:
         return _links_of_file(check, subject)

@@ -11,8 +11,11 @@ from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING, Any, Final
 
+from honestone.core.checking.gave_up import GaveUp
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
@@ -35,6 +38,7 @@ class Page:
 
 
 def read_page(text: str) -> Page:
+    """Raises GaveUp for a page of brackets."""
     definitions: dict[str, Any] = {}
     tokens = _parser().parse(_without_front_matter(text), definitions)
     links = [*_defined(definitions), *_links(tokens)]
@@ -55,7 +59,31 @@ def _parser() -> MarkdownIt:
     for rule in parser.inline.ruler.__rules__:
         if rule.name in _LOCATED:
             rule.fn = _located(rule.fn)
+    parser.core.ruler.at("inline", _read_paragraphs)
     return parser
+
+
+# Brackets in the paragraphs of a page: more take half a minute, and no page for readers has them.
+_MOST_BRACKETS: Final = 500_000
+
+
+def _read_paragraphs(state: StateCore) -> None:
+    """Read what may hold a link, an anchor or a heading's words; the parser takes 10 microseconds a
+    mark. Raises GaveUp.
+    """
+    brackets, before = 0, ""
+    for token in state.tokens:
+        if token.type == "inline":
+            text = token.content
+            token.children = []
+            if "]" in text or "<" in text or before == "heading_open":
+                brackets += text.count("[")
+                if brackets > _MOST_BRACKETS:
+                    raise GaveUp(
+                        f"it has more than {_MOST_BRACKETS:,} brackets to look for links in"
+                    )
+                state.md.inline.parse(text, state.md, state.env, token.children)
+        before = token.type
 
 
 # Rules of the parser that put a span into their token (`_located`), and the types of these tokens.
