@@ -18,6 +18,7 @@ from honestone.core.judging.rubric import Criterion, Rubric
 from honestone.core.judging.scorecard import Outcome, Verdict, judge_gate
 from honestone.core.judging.scorer import Scorer
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split
+from honestone.formats.project import reading_for
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.formats.syntax.document import Document
 from honestone.interop.agentv.read import READERS
@@ -1167,3 +1168,28 @@ tests:
     assert all(
         error.place and ":" in error.place for error in raised.value.errors or (raised.value,)
     )
+
+
+TARGETS = "targets:\n  - {name: default, provider: cli, command: 'cat {PROMPT_FILE}'}\n  - {name: odd, provider: odd}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "use"), [("default", "cmd:cat {PROMPT_FILE}"), ("odd", None), ("none", None)]
+)
+def test_the_target_of_a_file_is_looked_for_in_the_list_of_its_project(
+    tmp_path: Path, name: str, use: str | None
+) -> None:
+    """From its folder up to the repository's root; what is not in it is named."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / ".agentv").mkdir()
+    (tmp_path / ".agentv/targets.yaml").write_text(TARGETS)
+    folder = tmp_path / "evals"
+    folder.mkdir()
+    text = "tests:\n  - {id: a, criteria: says hi, input: hi, assertions: [{type: contains, value: hi}]}\n"
+    path = folder / "EVAL.yaml"
+    path.write_text(f"execution: {{target: {name}}}\n{text}")
+    with reading_for(path):
+        source = READERS[0].read(Document.of(path))
+    assert source.suite.target.use == use
+    assert any("targets.yaml" in note for note in source.notes)

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from reading import checks, lost, never_crashes, put, suite_of
 
 from honestone.formats.source import SuiteSource
+from honestone.formats.suite.suite_file import read_suite
+from honestone.formats.suite.suite_write import dump_suite
 from honestone.formats.syntax.document import Document
 from honestone.interop.promptfoo.read import READERS
 from property_examples import examples
@@ -183,7 +185,8 @@ def test_a_transform_of_a_provider_is_lost(tmp_path: Path) -> None:
     "provider",
     [
         {"id": "azure:chat:gpt-5", "config": {"apiHost": "x.openai.azure.com", "made_up": 1}},
-        {"id": "openai:chat:llama", "config": {"apiBaseUrl": "http://127.0.0.1:1234/v1"}},
+        {"id": "google:gemini-2.5-pro", "config": {"apiHost": "google.example.test"}},
+        {"id": "openai:gpt-5", "config": {"apiBaseUrl": "{{env.SERVER}}/v1"}},
         {"id": "openai:codex-sdk", "config": {"working_dir": "."}},
         {"id": "openai:agents:helper", "config": {"agent": "file://helper.ts"}},
         {"id": "google:live:gemini-2.0-flash"},
@@ -197,6 +200,8 @@ def test_another_server_or_an_agent_is_not_the_target(
     """
     source = read(tmp_path, provider)
     assert not source.losses and source.suite.target.use is None
+    (why,) = source.untaken_targets
+    assert f"`{provider['id']}`: " in why
     assert any("--target names one" in note for note in source.notes)
 
 
@@ -268,3 +273,59 @@ def test_any_config_is_read_or_refused(config: Any, id: str) -> None:
     """Never with a traceback, whatever is in it."""
     text = config_of({"id": id, "config": config}, asserts=[{"type": "is-valid-function-call"}])
     never_crashes(READERS[0], Document(path=Path("f.json"), text=text))
+
+
+@pytest.mark.parametrize(
+    ("id", "config", "use", "base_url"),
+    [
+        (
+            "openai:chat:a",
+            {"apiBaseUrl": "http://127.0.0.1:1/v1"},
+            "openai:a",
+            "http://127.0.0.1:1/v1",
+        ),
+        ("openai:a", {"apiHost": "llm.example.test"}, "openai:a", "https://llm.example.test/v1"),
+        ("anthropic:messages:a", {"apiBaseUrl": "http://h/"}, "anthropic:a", "http://h/v1"),
+        ("openai:a", {}, "openai:a", None),
+    ],
+)
+def test_a_server_of_a_provider_is_that_of_the_target(
+    tmp_path: Path, id: str, config: dict[str, Any], use: str, base_url: str | None
+) -> None:
+    """With the variable that has the key, by its name; a converted suite says the same."""
+    source = read(tmp_path, {"id": id, "config": {**config, "apiKeyEnvar": "BOT_KEY"}})
+    target = source.suite.target
+    assert (target.use, target.base_url, target.api_key_env) == (use, base_url, "BOT_KEY")
+    assert not source.losses and not source.untaken_targets
+    native = put(tmp_path, dump_suite(source.suite), "native.yaml")
+    assert read_suite(native).suite.target == target
+
+
+def test_why_a_provider_was_not_taken_is_known(tmp_path: Path) -> None:
+    """Each by its name; those that are taken are not among them."""
+    source = read(tmp_path, "oddvendor:chat:x", "echo", "file://p.mjs")
+    assert [one.partition(":")[0] for one in source.untaken_targets] == [
+        "not `oddvendor",
+        "not `file",
+    ]
+
+
+JOKES = """
+prompts: ['Tell a joke{use}']
+providers: [echo]
+tests:
+  - {{vars: {{mood: dark}}, assert: [{{type: contains, value: {value}}}]}}
+  - {{vars: {{mood: dry}}, assert: [{{type: contains, value: {value}}}]}}
+"""
+
+
+def test_equal_questions_that_differ_in_a_variable_nobody_reads_are_a_loss(tmp_path: Path) -> None:
+    """Not where a prompt or an assertion has the variable; one question alone is noted."""
+    (loss,) = lost(suite_of(READERS[0], put(tmp_path, JOKES.format(use="", value="joke"))))
+    assert "`mood`" in loss and "2 cases" in loss
+    for use, value in ((" {{mood}}", "joke"), ("", "'{{mood}}'")):
+        source = suite_of(READERS[0], put(tmp_path, JOKES.format(use=use, value=value)))
+        assert not source.losses and "mood" not in " ".join(source.notes)
+    alone = JOKES.format(use="", value="joke").rpartition("  - ")[0]
+    source = suite_of(READERS[0], put(tmp_path, alone))
+    assert not source.losses and any("`mood`" in note for note in source.notes)

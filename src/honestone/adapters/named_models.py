@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from honestone import ports
-from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext
+from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext, TargetServer
 from honestone.core.errors import CommandRefused, SettingsError
 from honestone.core.judging.choices import Pack
 from honestone.core.judging.packing import MAX_INPUT_TOKENS, Budget
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 def model_target(spec: str, entry: ModelTable | None, context: AdapterContext) -> ports.Target:
     """A target that is a model API, an agent CLI or, by settings, a server."""
+    if entry is None and context.target_server is not None:
+        entry = server_of_suite(spec, context.target_server, context)
     provider, _, known = named_model(spec, entry, context)
     seconds = float(known.get("timeout", context.target_timeout))
     if provider in CLIS or provider == "cli":
@@ -46,6 +48,41 @@ def model_target(spec: str, entry: ModelTable | None, context: AdapterContext) -
 
 
 _A_DAY = 86_400.0
+
+
+def server_of_suite(spec: str, server: TargetServer, context: AdapterContext) -> ModelTable:
+    """The model PROVIDER:MODEL on a server that a suite names. Whoever wrote the suite may not send
+    questions or a variable to a host of their choice: raises SettingsError where no person named the
+    host, and CommandRefused where no host may be chosen at all.
+    """
+    from honestone.adapters.models.catalog import PROVIDERS as MODELS
+    from honestone.system.trust.trust import host_of, is_allowed
+
+    provider, _, model = spec.partition(":")
+    if provider not in MODELS:
+        raise SettingsError(
+            f"the target `{spec}` has a server or a key of its own, but is no model API",
+            hint=f"`base_url` and `api_key_env` are for {', '.join(MODELS)}",
+        )
+    if not context.commands:
+        raise CommandRefused(f"the target `{spec}`")
+    own = MODELS[provider]
+    url = server.base_url or own.base_url or ""
+    is_own = bool(own.base_url) and host_of(url) == host_of(own.base_url or "")
+    is_usual = server.api_key_env is None or server.api_key_env in own.keys
+    host = host_of(url)
+    if not (is_own and is_usual) and not is_allowed(url, context.allow_hosts):
+        key = f", with the key in {server.api_key_env}" if server.api_key_env else ""
+        raise SettingsError(
+            f"the suite asks `{spec}` at {host or url}{key}, and no person named that host; nothing was sent",
+            hint=f"read the suite, then --allow-host {host or 'HOST'} allows it",
+        )
+    table: ModelTable = {"provider": provider, "model": model}
+    if server.base_url is not None:
+        table["base_url"] = server.base_url
+    if server.api_key_env is not None:
+        table["api_key_env"] = server.api_key_env
+    return table
 
 
 def named_model(

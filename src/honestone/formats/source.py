@@ -82,6 +82,8 @@ class SuiteSource:
     # Code of a foreign file that running the suite runs. That of our own files is a check like any
     # other.
     code: tuple[CodeUse, ...] = ()
+    # Why each target that the file names and that is none here was not taken.
+    untaken_targets: tuple[str, ...] = ()
     # The first key in a rubric of a case that only a suite may have.
     key_of_suite: KeyAt | None = None
 

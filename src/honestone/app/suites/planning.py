@@ -40,7 +40,7 @@ from honestone.system.files import load_artifact, printable
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
-    from honestone.adapters.context import AdapterContext
+    from honestone.adapters.context import AdapterContext, TargetServer
     from honestone.engine.judging.seats import Seat
     from honestone.ports import Observer
 
@@ -198,14 +198,16 @@ class _Planning:
 
         columns, subjects = [], self.subjects()
         for asked, spec in _targets(self.request, self.source):
-            named = _choose_target(self.request, asked, subjects[0])
+            named = _choose_target(self.request, asked, subjects[0], self.source.untaken_targets)
             timeout = self.request.target_timeout or spec.timeout or TARGET_TIMEOUT
             own = replace(context, target_timeout=timeout, target_output=spec.output)
             # What the suite says of its own target does not hold for another one that the command
             # line names in its place.
             is_meant = spec.use in (None, named)
             if is_meant:
-                own = replace(own, target_parameters=spec.parameters)
+                own = replace(
+                    own, target_parameters=spec.parameters, target_server=_server_of(spec)
+                )
                 own = replace(
                     own,
                     target_sandbox=self.target_sandbox(spec),
@@ -444,7 +446,10 @@ def _name_of(target: Target | Function) -> str:
 
 
 def _choose_target(
-    request: SuiteRequest, named: str | Target | Function | None, subject: SuiteSubject
+    request: SuiteRequest,
+    named: str | Target | Function | None,
+    subject: SuiteSubject,
+    untaken: Sequence[str] = (),
 ) -> str | Target | Function:
     """The named target; where none is named, `identity`, which judges the artifact itself. Raises
     UsageError where there is nothing to judge without a target.
@@ -457,11 +462,20 @@ def _choose_target(
             hint="name a --target: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
         )
     if subject.version is None:
+        why = f" ({'; '.join(untaken[:5])})" if untaken else ""
         raise UsageError(
-            f"no target for `{request.suite}`: name what should answer its cases",
+            f"no target for `{request.suite}`: name what should answer its cases{why}",
             hint="name a --target: a model (openai:MODEL), an agent CLI (claude), cmd:COMMAND, python:MODULE:FUNCTION or record:FILE",
         )
     return "identity"
+
+
+def _server_of(spec: TargetSpec) -> TargetServer | None:
+    if spec.base_url is None and spec.api_key_env is None:
+        return None
+    from honestone.adapters.context import TargetServer
+
+    return TargetServer(base_url=spec.base_url, api_key_env=spec.api_key_env)
 
 
 def last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[str]] | None:

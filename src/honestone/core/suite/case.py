@@ -101,7 +101,8 @@ class TargetSpec:
 
     `repeatable`: an output is taken from the record when the same was asked before. `label` is its
         name in a table of several. `parameters` are those of a model API, as in its settings.
-        `sandbox` is what a command runs in, None where nothing is said of it.
+        `sandbox` is what a command runs in, None where nothing is said of it. `base_url` is the server
+        of a model API that is not the provider's own, `api_key_env` the variable with its key.
     """
 
     use: str | None = None
@@ -112,6 +113,8 @@ class TargetSpec:
     repeatable: bool = False
     parameters: JsonObject = field(default_factory=dict)
     sandbox: SandboxChoice | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -373,6 +373,10 @@ def _target(target: TargetSpec) -> list[str]:
         lines.append(f"sandbox: {target.sandbox}")
     if target.repeatable:
         lines.append("repeatable: true")
+    if target.base_url is not None:
+        lines.append(f"base_url: {scalar(target.base_url)}")
+    if target.api_key_env is not None:
+        lines.append(f"api_key_env: {scalar(target.api_key_env)}")
     if target.parameters:
         lines.append(f"parameters: {flow(as_json(target.parameters))}")
     return lines

@@ -422,7 +422,11 @@ def _files(
             else _texts(document.path.parent, name, read)
         )
         if texts is None:
-            reading.loss(f"`{name}` is not there, so the case runs without it", here, _WHERE)
+            reading.loss(
+                f"`{name}` is not there, so the case runs without it",
+                here,
+                f"{_WHERE}; --accept-loss goes on without it",
+            )
         for inner, text in (texts or {}).items():
             if isinstance(text, str):
                 found[inner] = text

@@ -4,6 +4,7 @@ rubrics without cases, and ranges for graders' scores.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -34,7 +35,13 @@ from honestone.interop.agentv.extensions import read_extensions
 from honestone.interop.agentv.lone_rubrics import read_lone_rubric, signs_of_rubric
 from honestone.interop.agentv.places import read_place
 from honestone.interop.agentv.prompts import prompts_of
-from honestone.interop.agentv.targets import is_targets_file, refuse_targets, use_of
+from honestone.interop.agentv.targets import (
+    is_targets_file,
+    refuse_targets,
+    targets_file,
+    use_in,
+    use_of,
+)
 from honestone.interop.agentv.templates import reading_of
 from honestone.interop.agentv.text import NO_VARIABLES, Texts, Variables
 from honestone.interop.reader import Reader
@@ -299,7 +306,7 @@ def _finish(file: _File, read: list[_Read]) -> SuiteSource:
         cases.setdefault(case.id, case)
         cases.places.setdefault(case.id, take.place)
     _refuse_dependencies(cases, {case.id: take for case, take in read})
-    target, target_notes = _target(file.targets.names)
+    target, target_notes = _target(file.targets.names, file.document.path.parent)
     reading.join(*file.others)
     reading.finish()
     if not cases:
@@ -335,11 +342,19 @@ def _pass_note(dialect: dialects.Dialect, bar: Any) -> str:
     return f"a case passes at {float(bar * 100):g} (the file's threshold), without a floor"
 
 
-def _target(names: list[str]) -> tuple[TargetSpec, list[str]]:
-    """The one target of the file, when `--target` can say it."""
+def _target(names: list[str], base: Path) -> tuple[TargetSpec, list[str]]:
+    """The one target of the file, when `--target` can say it, or the project's list of targets."""
     known = [use for name in names if (use := use_of(name)) is not None]
     if len(names) == 1 and known:
         return TargetSpec(use=known[0]), []
+    project = targets_file(base) if len(names) == 1 else None
+    if project is not None:
+        shown_name = os.path.relpath(project, base)
+        use = use_in(project, names[0])
+        if use is not None:
+            return TargetSpec(use=use), [f"the target `{names[0]}` of `{shown_name}` is `{use}`"]
+        why = f"`{shown_name}` has none of this name that honestone runs"
+        return TargetSpec(), [f"the file's target `{names[0]}`: {why}; --target names another"]
     listed = ", ".join(f"`{name}`" for name in names)
     what = "target" if len(names) == 1 else "targets"
     return TargetSpec(), [

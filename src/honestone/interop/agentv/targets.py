@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
+from honestone.core.artifact import as_text
 from honestone.core.errors import UsageError
+from honestone.formats.project import may_read, repository_of
 from honestone.formats.source import SuiteSource
 from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.marked import parse_marked
+from honestone.formats.syntax.nodes import MAX_BYTES
 
 AGENTS: Final = {
     "codex": "codex",
@@ -87,6 +92,37 @@ def refuse_targets(document: Document) -> SuiteSource:
         place=document.marked.key_at(("targets",)),
         hint=f"it names {', '.join(uses[:5])}; run the eval file and name what to run with --target",
     )
+
+
+_OF_PROJECT: Final = (".agentv/targets.yaml", ".agentv/targets.yml")
+
+
+def targets_file(base: Path) -> Path | None:
+    """The project's list of targets: next to an eval file, or above it in its repository. Its folder
+    has a name that files cannot name, so it is looked for here, and no link is followed out of it.
+    """
+    last = repository_of(base.resolve())
+    for folder in (base.resolve(), *base.resolve().parents):
+        for name in _OF_PROJECT:
+            file = (folder / name).resolve()
+            is_inside = file.is_relative_to(folder / ".agentv") and may_read(folder, base)
+            if is_inside and file.is_file() and file.stat().st_size <= MAX_BYTES:
+                return file
+        if folder == last:
+            break
+    return None
+
+
+def use_in(file: Path, name: str) -> str | None:
+    """What `--target` takes for the target of this name in a list; None where it is not in it, or
+    nothing here. Raises FileError.
+    """
+    value = parse_marked(as_text(file.read_bytes()) or "", str(file)).value
+    listed = value.get("targets") if isinstance(value, dict) else None
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, dict) and _name(one) == name:
+            return _use(one)
+    return None
 
 
 def _name(target: Mapping[str, object]) -> object:

@@ -41,6 +41,8 @@ from honestone.interop.promptfoo.templates import fill
 MAX_FILLED_IN_ALL: Final = 50_000_000
 
 _DATA_URL: Final = re.compile(r"(?m)^[ \t]*(data:image/[\w.+-]+;base64,[\w+/=]+)[ \t]*$")
+# What assertions about a context read without a template.
+_READ_BY_NAME: Final = frozenset(("context", "query"))
 _VARIABLES: Final = HINT
 _TEMPLATES: Final = "names, loops, conditions and filters are filled in; see docs/from-promptfoo.md"
 
@@ -82,7 +84,9 @@ class CaseReading:
         """The variables of tests that are in no template."""
         text = "\n".join(self.templates)
         return sorted(
-            name for name in self.variable_names if not re.search(rf"\b{re.escape(name)}\b", text)
+            name
+            for name in self.variable_names - _READ_BY_NAME
+            if not re.search(rf"\b{re.escape(name)}\b", text)
         )
 
     def applies(self, prompt: Prompt, layers: Sequence[Layer]) -> bool:

@@ -20,6 +20,8 @@ class Columns:
         self._pinned: dict[str, Provider] = {}
         """Providers of single tests, by their columns."""
         self.named_providers: list[Provider] = []
+        self.untaken: list[str] = []
+        """Why each provider that is no target here was not taken."""
 
     def read(self, top: FileEntry) -> None:
         """Reads the providers that the config lists."""
@@ -65,15 +67,23 @@ class Columns:
             use = provider.use
             if use is None:
                 self.reading.note(
-                    f"promptfoo: the target is not taken from `{provider.id}`: --target names one"
+                    f"promptfoo: the target is not taken from `{provider.id}`: {provider.why_not}; --target names one"
                 )
+                self.untaken.append(f"not `{provider.id}`: {provider.why_not}")
                 self._note_unseen(provider.id, unseen())
                 continue
             self.reading.note(f"promptfoo: provider `{provider.id}` is the target `{use}`")
             label = provider.label or (provider.id if has_columns else None)
             # promptfoo cuts the white space around what a program prints.
             output: OutputForm = "trimmed" if provider.id.startswith("exec:") else "text"
-            spec = TargetSpec(use=use, label=label, parameters=provider.parameters, output=output)
+            spec = TargetSpec(
+                use=use,
+                label=label,
+                parameters=provider.parameters,
+                output=output,
+                base_url=provider.base_url,
+                api_key_env=provider.api_key_env,
+            )
             if spec in targets:
                 self.reading.note(
                     f"promptfoo: provider `{provider.id}` is named twice; its cases run once"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case, Suite, TargetSpec
@@ -83,6 +86,7 @@ class ConfigReading:
         reading.note(*FORMATS.defaults("promptfoo"))
         reading.join(*self.files.others)
         lose_problems(reading, LEFT_OUT)
+        self.lose_unseen(case_reading.unseen_variables(), cases.all(), top)
         reading.finish()
         found = cases.all()
         first, *more = self.columns.targets(found, case_reading.unseen_variables) or [TargetSpec()]
@@ -93,9 +97,29 @@ class ConfigReading:
             more_targets=tuple(more),
             concurrency=options.concurrency,
         )
-        return reading.suite_source(
+        source = reading.suite_source(
             self.document.path, "promptfoo", suite, cases, self.siblings.files
         )
+        return replace(source, untaken_targets=tuple(self.columns.untaken))
+
+    def lose_unseen(self, unseen: Sequence[str], cases: Sequence[Case], top: FileEntry) -> None:
+        """Names the variables that reach no prompt and no check. Cases that differ in nothing else
+        are the same question: a loss. What code reads of them is not known.
+        """
+        if not unseen or self.reading.code:
+            return
+        names = ", ".join(f"`{name}`" for name in unseen)
+        asked = Counter(repr((case.messages, case.rubric)) for case in cases if case.skip is None)
+        most = max(asked.values(), default=0)
+        said = f"{names} of the tests' variables reach no prompt, no check and no target"
+        if most > 1:
+            self.reading.loss(
+                f"{said}: {most} cases ask the same",
+                (*top.path, "tests") if "tests" in top else (),
+                "put them into a prompt or an assertion; --accept-loss asks the same several times",
+            )
+        else:
+            self.reading.note(f"promptfoo: {said}")
 
     def changed_by_code(
         self, tests: list[tuple[Layer, ...]], base: tuple[Layer, ...]

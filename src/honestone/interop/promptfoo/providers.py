@@ -29,6 +29,10 @@ class Provider:
     label: str | None = None
     prompts: tuple[str, ...] | None = None
     use: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    # Why it is no target here.
+    why_not: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     functions: Mapping[str, Json] = field(default_factory=dict)
     is_structured: bool = False
@@ -91,7 +95,8 @@ def read_provider(
     mapping.
     """
     if isinstance(entry, str):
-        return Provider(id=entry, use=target_of(entry))
+        use = target_of(entry)
+        return Provider(id=entry, use=use, why_not="" if use else _NO_TARGET)
     if not isinstance(entry, dict) or not entry:
         reading.problem(f"a provider must be text or a mapping, not {shown(entry)}", path)
         return None
@@ -106,8 +111,10 @@ def read_provider(
         options.get("config"),
     )
     at = FileEntry(reading, (*path, "config"), config if isinstance(config, dict) else {})
-    is_elsewhere = any(key in at for key in words("apiBaseUrl apiHost"))
-    use = None if is_elsewhere else target_of(id)
+    use = target_of(id)
+    base_url, why_not = _server(at, id)
+    if use is None or why_not:
+        use, why_not = None, why_not or _NO_TARGET
     if at.value and (use is None or use.startswith("cmd:")):
         reading.note("promptfoo: the `config` of a provider that is not a target here is not read")
     if options.get("transform"):
@@ -122,6 +129,9 @@ def read_provider(
         label=as_text(options.get("label")) or None,
         prompts=tuple(map(as_text, prompts)) if isinstance(prompts, list) and prompts else None,
         use=use,
+        base_url=base_url,
+        api_key_env=_variable(at) if use is not None else None,
+        why_not=why_not,
         parameters={}
         if use is None or use.startswith("cmd:")
         else _parameters(at, _api_of(id), siblings),
@@ -129,6 +139,36 @@ def read_provider(
         is_structured=(bool(tools) and not id.startswith(_GIVE_TEXT))
         or (isinstance(response, dict) and response.get("type") == "json_schema"),
     )
+
+
+_NO_TARGET = "honestone runs providers of openai, anthropic, google and ollama, `exec:` and `echo`, and no other"
+_NOT_FILLED = "its server or its key is filled in from a template, which is not done here"
+# What promptfoo adds to a host.
+_OF_HOST = {"openai": "https://{}/v1"}
+# What it adds to the address of a server.
+_OF_URL = {"openai": "", "anthropic": "/v1"}
+
+
+def _server(at: FileEntry, id: str) -> tuple[str | None, str]:
+    """The address of the model API up to its version, None for the provider's own, and why it is
+    not known.
+    """
+    host, url = at.value.get("apiHost"), at.value.get("apiBaseUrl")
+    if host is None and url is None:
+        return None, ""
+    kind, written = id.partition(":")[0], str(host or url)
+    if "{{" in f"{written}{at.value.get('apiKeyEnvar') or ''}":
+        return None, _NOT_FILLED
+    forms = _OF_HOST if host else _OF_URL
+    if kind not in forms:
+        key = "apiHost" if host else "apiBaseUrl"
+        return None, f"`{key}` of such a provider is not read"
+    return (forms[kind].format(host) if host else f"{written.rstrip('/')}{forms[kind]}"), ""
+
+
+def _variable(at: FileEntry) -> str | None:
+    name = at.value.get("apiKeyEnvar")
+    return name if isinstance(name, str) and name else None
 
 
 # OpenAI's two APIs, by the tables of their keys.
