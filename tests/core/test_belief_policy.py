@@ -7,6 +7,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.judging.ballot import CHECK, ballot_to_plain
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorer import Scorer
-from honestone.core.loop.belief import LOOKS_NEEDED, BeliefState, StrictState, sure
+from honestone.core.loop.belief import LEAST_STATED, LOOKS_NEEDED, BeliefState, StrictState, sure
 from honestone.core.loop.named import POLICIES, policy_named
 from honestone.core.loop.state import Accept, Ask, LoopLimits, Propose, Result, decide, fold
 
@@ -40,7 +42,7 @@ FAILED = ProposalOutcome.UNCHANGED
 
 @dataclass
 class BeliefScene(Scene):
-    """A scene of a belief policy: a judge's later looks have a draw."""
+    """A scene of a belief policy: a judge's later looks have a draw, and may differ."""
 
     policy: str = "belief"
     limits: LoopLimits = LIMITS
@@ -69,6 +71,8 @@ class BeliefScene(Scene):
         assert look not in self.asked, "a call on record is repeated"
         self.asked.append(look)
         seen = self.looks.get((judge, action.version), self.looks.get(action.version)) or {}
+        if isinstance(seen, list):
+            seen = seen[action.draw]
         by_code = {key[0] for key, item in self.of.questions() if item.check is not None}
         mine = {
             name: answer for name, answer in seen.items() if (name in by_code) == (judge == CHECK)
@@ -167,6 +171,59 @@ def test_one_of_two_witnesses_may_misread() -> None:
         is Result.PASSED
     )
     assert result(scene({"v0": all_met, ("h0", "v0"): none_met}, of=of).play()) is not Result.PASSED
+
+
+NAMES = "stuvwxyz"
+
+
+def misread(judge: str, seed: int, rate: float = 0.15) -> dict[Any, Any]:
+    """What a judge says in each of its looks at `v0`, of which all eight items are met."""
+    chance = random.Random(f"{judge} {seed}")
+    looks = [{"c": {name: chance.random() >= rate for name in NAMES}} for _ in range(40)]
+    return {(judge, "v0"): looks}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_calls_left_a_run_does_not_give_up_what_is_open(seed: int) -> None:
+    """All eight items are wanted and met, and 15 % of the answers are wrong: judges are asked on
+    until it is sure, and held-out judges that misread an item each do not refuse it for that.
+    """
+    of = rubric(checklist("c", NAMES), threshold=100)
+    looks: dict[Any, Any] = {}
+    for judge in ("p0", "p1", "p2", "h0", "h1"):
+        looks |= misread(judge, seed)
+    run = scene(looks, of=of)
+    state = run.play()
+    assert isinstance(state, BeliefState)
+    chance = state.probability("v0")
+    assert result(state) is Result.PASSED or chance < 0.15 or state.calls_left == 0
+    assert run.judged.count("h0") <= 1 and run.judged.count("h1") <= 1
+
+
+def noisy_original(seed: int, **asked: Any) -> BeliefScene:
+    looks: dict[Any, Any] = {}
+    for judge in ("p0", "p1", "p2", "h0", "h1"):
+        looks |= misread(judge, seed, 0.05)
+    return scene(looks, of=replace(rubric(checklist("c", NAMES), threshold=100), **asked))
+
+
+def test_a_bar_that_is_asked_for_is_the_bar() -> None:
+    """A higher one takes more looks, and nothing is PASSED below it."""
+    looks = {80: 0, 99: 0}
+    for bar, seed in product(looks, range(4)):
+        run = noisy_original(seed, sure=Fraction(bar, 100))
+        state = run.play()
+        assert isinstance(state, BeliefState)
+        if result(state) is Result.PASSED:
+            assert state.probability("v0") >= bar / 100
+        looks[bar] += len(run.judged)
+    assert looks[99] > looks[80]
+
+
+def test_no_more_looks_than_max_looks_certify_a_version() -> None:
+    state = noisy_original(1, sure=Fraction(99999, 100_000), max_looks=6).play()
+    assert isinstance(state, BeliefState)
+    assert result(state) is not Result.PASSED and state.certifying["v0"] == 6
 
 
 def test_what_is_better_is_kept_and_what_is_worse_is_not() -> None:
@@ -395,6 +452,17 @@ def test_whatever_happens_its_limits_hold(of: Rubric, chance: random.Random, pol
         )
     if result(state) is Result.PASSED and not of.asks_judges:
         assert state.verdict(state.best).passed
+
+
+@given(anything, chances, policies)
+def test_nothing_is_passed_that_states_less_than_80_percent(
+    of: Rubric, chance: random.Random, policy: str
+) -> None:
+    run = chaos(of, chance, policy)
+    state = run.play()
+    assert isinstance(state, BeliefState)
+    if result(state) is Result.PASSED and of.asks_judges:
+        assert state.probability(state.current) >= (of.sure or LEAST_STATED)
 
 
 @given(anything, chances, policies, st.data())

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.belief.beliefs import QUIET_FLIP, QUIET_SD, Beliefs
-from honestone.core.judging.rubric import Rubric
+from honestone.core.belief.assumptions import QUIET_FLIP, QUIET_SD
+from honestone.core.belief.beliefs import Beliefs
+from honestone.core.judging.ballot import Mark
+from honestone.core.judging.rubric import Key, Rubric
 
 from ..strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no
 from ..test_loop import Chance
@@ -153,3 +156,56 @@ def test_better_marks_make_the_contract_more_probable(which: int, judge: str, re
         one_list.see("v0", judge, look(judge, {name: {"u": yes}}))
         lists.append(one_list.probability("v0"))
     assert lists[0] <= lists[1]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# what is learned
+
+
+EIGHT = "stuvwxyz"
+
+
+def all_met(judge: str, *but: str) -> Mapping[Key, Mark]:
+    return look(judge, {"c": {name: name not in but for name in EIGHT}})
+
+
+def test_one_misread_item_is_no_refusal_and_eight_are() -> None:
+    """All eight have to be met, and judges have contradicted each other: one no more is likely."""
+    found = beliefs(rubric(checklist("c", EIGHT), threshold=100))
+    found.see("v0", "p0", all_met("p0", "s"))
+    found.see("v0", "p1", all_met("p1", "t"))
+    found.see("v0", "p0", all_met("p0", "v"))
+    one, all_unmet = all_met("h0", "u"), all_met("h0", *EIGHT)
+    assert found.refusal("v0", [one]) > 0.4
+    assert found.refusal("v0", [one, one]) < found.refusal("v0", [one])
+    assert found.refusal("v0", [all_unmet]) < 1e-4
+
+
+def test_a_refusal_on_a_scale_always_counts() -> None:
+    found = beliefs(rubric(percent("a")))
+    assert found.refusal("v0", [look("h0", {"a": 20})]) == 0
+
+
+def test_what_the_edits_of_a_worker_do_is_learned() -> None:
+    """After edits that fixed nothing, the next one is expected to fix less than the first was."""
+    found = beliefs(rubric(checklist("c", EIGHT), threshold=100))
+    unmet = look("p0", {"c": dict.fromkeys(EIGHT, False)})
+    found.see("v0", "p0", unmet)
+    expected = []
+    for number in range(1, 6):
+        found.edit(f"v{number - 1}", f"v{number}", ("c",), [("c", "s")])
+        expected.append(found.outlook(f"v{number}").overall.mean)
+        found.see(f"v{number}", "p0", unmet)
+        found.see(f"v{number}", "p1", unmet)
+    assert expected[-1] < expected[0] / 2
+
+
+def test_programs_are_believed_to_err_less_until_another_judge_answers() -> None:
+    of = rubric(checklist("c", EIGHT), threshold=100)
+    programs, models = beliefs(of), beliefs(of)
+    programs.see("v0", "p0", all_met("p0"), is_program=True)
+    models.see("v0", "p0", all_met("p0"))
+    assert programs.probability("v0") > models.probability("v0")
+    programs.see("v0", "p1", all_met("p1"))
+    models.see("v0", "p1", all_met("p1"))
+    assert programs.probability("v0") == pytest.approx(models.probability("v0"), abs=0.02)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from honestone.core.belief.assumptions import WORKERS, WorkerModel
 from honestone.core.belief.comparison import Look, VersionComparison, VersionEdit
 from honestone.core.belief.item_chain import ACCIDENT, ItemChain, ItemNode, ItemVote
 from honestone.core.belief.items import ItemModel, Looks
 from honestone.core.belief.memory import ComparisonMemory
 from honestone.core.belief.normal import NODES
-from honestone.core.belief.workers import WORKERS, WorkerModel
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
 from property_examples import examples

@@ -9,32 +9,26 @@ weighted mean over the bank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import product
-from math import exp
-from typing import Final, Generic, NamedTuple, TypeVar
+from math import exp, prod
+from typing import Final, NamedTuple, TypeVar
 
+from honestone.core.belief.assumptions import (
+    FORGOTTEN,
+    Bank,
+    item_bank,
+    score_models,
+)
 from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
+from honestone.core.belief.counting import CountedContract, binomial, counts_of, reached
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom
-from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, headroom
+from honestone.core.belief.scores import ASIDE, ScoreBelief, headroom
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Item, Key, Rubric
 from honestone.core.judging.scorer import is_na, share, share_of
-
-# The parts of a judge's error that the panel is assumed to share.
-SHARED: Final = (0.2, 0.5)
-# Points that a judge's look is assumed to be off by.
-SDS: Final = (6.0, 10.0, 15.0)
-# Rates at which a judge is assumed to misread a yes/no item.
-FLIPS: Final = (0.05, 0.10, 0.14)
-QUIET_SD: Final = 0.5
-# Judges (mostly programs) that hardly err at all.
-QUIET_FLIP: Final = 0.002
-# The weight at which a member of a bank is given up.
-FORGOTTEN: Final = 3e-3
 
 # Points that an edit brings an anchored criterion on average, where there is room.
 GAIN: Final = 10.0
@@ -46,38 +40,6 @@ LOSS: Final = 0.7
 UNTOUCHED: Final = 0.8
 # A yes/no item that is believed to have moved by more has been touched.
 MOVED: Final = 0.3
-
-M = TypeVar("M")
-
-
-class Bank(Generic[M]):
-    """Assumptions about the judges and how probable each is, by the votes so far."""
-
-    def __init__(self, models: Sequence[M]) -> None:
-        self.models = models
-        self.weights: dict[int, float] = {index: 1.0 / len(models) for index in range(len(models))}
-
-    def learn(self, logs: Mapping[int, float]) -> None:
-        """Take in the log of a ballot's probability under each member."""
-        top = max(logs.values())
-        raised = {index: weight * exp(logs[index] - top) for index, weight in self.weights.items()}
-        total = sum(raised.values())
-        likely = {index: weight for index, weight in raised.items() if weight > FORGOTTEN * total}
-        left = sum(likely.values())
-        self.weights = {index: weight / left for index, weight in likely.items()}
-
-
-@lru_cache(maxsize=64)
-def _score_models(panel: int, held_out: int) -> tuple[ScoreModel, ...]:
-    quiet = ScoreModel(QUIET_SD, SHARED[0], panel, held_out)
-    return quiet, *(ScoreModel(sd, rho, panel, held_out) for sd, rho in product(SDS, SHARED))
-
-
-@lru_cache(maxsize=1)
-def _item_models() -> tuple[ItemModel, ...]:
-    return ItemModel(QUIET_FLIP, SHARED[0]), *(
-        ItemModel(flip, rho) for flip, rho in product(FLIPS, SHARED)
-    )
 
 
 class Outlook(NamedTuple):
@@ -127,10 +89,12 @@ class Beliefs:
         self, rubric: Rubric, original: str, panel: Sequence[str], held_out: Sequence[str]
     ) -> None:
         self.contract = ContractModel(rubric)
+        self._counted = CountedContract.of(rubric)
         self._numbers = {judge: number for number, judge in enumerate([*panel, *held_out])}
         self._panel = len(panel)
-        self._score_bank = Bank(_score_models(len(panel), len(held_out)))
-        self._item_bank = Bank(_item_models())
+        self._score_bank = Bank(score_models(len(panel), len(held_out)))
+        self._item_bank = item_bank(are_programs=True).fresh()
+        self._are_programs = True
         self._questions = dict(rubric.questions())
         self._bad = rubric.bad_keys
         self._ways = {
@@ -159,7 +123,7 @@ class Beliefs:
             if self._anchored
             else {}
         )
-        first_item = {index: items.models[index].start() for index in items.weights}
+        first_item = {index: items.models[index].judges.start() for index in items.weights}
         return _Version(
             scores=dict.fromkeys(self._anchored, first_score),
             items=dict.fromkeys(self._yes_no, first_item),
@@ -189,8 +153,15 @@ class Beliefs:
                 )
         self._forget()
 
-    def see(self, version: str, judge: str, marks: Mapping[Key, Mark]) -> None:
+    def see(
+        self, version: str, judge: str, marks: Mapping[Key, Mark], *, is_program: bool = False
+    ) -> None:
         """A judge answered: items without a mark stay as they are believed."""
+        if self._are_programs and not is_program:
+            self._are_programs = False
+            self._item_bank = item_bank(are_programs=False).instead_of(
+                self._item_bank, item_bank(are_programs=True)
+            )
         found, number = self._versions[version], self._numbers[judge]
         answers = {}
         for key, mark in marks.items():
@@ -240,7 +211,7 @@ class Beliefs:
         updated: dict[Key, dict[int, ItemBelief]] = {key: {} for key in votes}
         before = {key: found.looks.get(key, {}).get(judge, Looks()) for key in votes}
         for index in self._item_bank.weights:
-            seen, total = self._item_bank.models[index].seen, 0.0
+            seen, total = self._item_bank.models[index].judges.seen, 0.0
             same: dict[
                 tuple[int, Looks, bool], tuple[ItemBelief, float]
             ] = {}  # many items have the same history
@@ -274,7 +245,12 @@ class Beliefs:
                 old.scores, scores, lambda i, b, hit: scores.models[i].edited(b, aimed=hit), touched
             ),
             items=_changed(
-                old.items, items_, lambda i, b, hit: items_.models[i].edited(b, aimed=hit), aimed
+                old.items,
+                items_,
+                lambda i, b, hit: items_.models[i].judges.edited(
+                    b, aimed=hit, edit=items_.models[i].edits
+                ),
+                aimed,
             ),
             looks={key: looks for key, looks in old.looks.items() if key not in aimed},
             known=dict.fromkeys(old.known),
@@ -326,7 +302,8 @@ class Beliefs:
                 base, version = old.items[key][index], new.items[key][index]
                 place = (id(base), id(version))
                 if place not in same:
-                    same[place] = self._item_bank.models[index].before(base, version)
+                    model, edits = self._item_bank.models[index]
+                    same[place] = model.before(base, version, edits)
                 found[key][index] = same[place]
         return found
 
@@ -346,13 +323,56 @@ class Beliefs:
         return self._probabilities[version]
 
     def _probability(self, found: _Version) -> float:
+        counted = self._counted
+        if counted is not None and not found.known and max(found.away.values(), default=0) <= 0:
+            return min(sum(self._counted_chances(found, counted)), 1.0)
         total = 0.0
+        for one, other, weight in self._members():
+            total += weight * self.contract.probability(self._odds(found, one, other))
+        return min(total, 1.0)
+
+    def _counted_chances(self, found: _Version, counted: CountedContract) -> Iterator[float]:
+        """The probability under each member, times its weight."""
+        for index, weight in self._item_bank.weights.items():
+            met = {key: beliefs[index].met for key, beliefs in found.items.items()}
+            parts = [counts_of(met[key] for key in keys) for keys in counted.keys]
+            chances = {chance: chance for part in parts for chance, _ in part}
+            yield weight * reached(counted.shape, parts, chances)
+
+    def _members(self) -> Iterator[tuple[int, int, float]]:
+        """What may be so of scores and of yes/no items, by their numbers, with the weight of both."""
         scores = self._score_bank.weights if self._anchored else {0: 1.0}
         items = self._item_bank.weights if self._yes_no else {0: 1.0}
         for (one, weight), (other, factor) in product(scores.items(), items.items()):
             if weight * factor > FORGOTTEN:
-                total += weight * factor * self.contract.probability(self._odds(found, one, other))
+                yield one, other, weight * factor
+
+    def refusal(self, version: str, refusals: Sequence[Mapping[Key, Mark]]) -> float:
+        """How probable it is (0-1) that judges call so many items unmet, each in one look, if the
+        version meets the contract. `refusals`: the marks of each of these judges.
+
+        On a scale a refusal always counts (0): the errors that a look shares with the looks before
+        are too large there to tell them from what is wrong with the version.
+        """
+        if self._anchored:
+            return 0.0
+        found = self._versions[version]
+        total = 0.0
+        for one, other, weight in self._members():
+            met = self.contract.likeliest(self._odds(found, one, other), self._bad)
+            errors = self._item_bank.models[other].judges
+            total += weight * prod([self._so_many_misread(met, errors, one) for one in refusals])
         return min(total, 1.0)
+
+    def _so_many_misread(
+        self, met: Mapping[Key, Odds | None], errors: ItemModel, marks: Mapping[Key, Mark]
+    ) -> float:
+        """P(a look misreads as many of the items that are met as this one, or more)."""
+        good = [key for key in self._yes_no if (met[key] == 1.0) != (key in self._bad)]
+        asked = [key for key in good if key in marks and not is_na(marks[key].answer)]
+        misread = sum((marks[key].answer is True) == (key in self._bad) for key in asked)
+        first, chances = binomial(len(asked), errors.misread_if_met) if asked else (0, (1.0,))
+        return min(sum(chances[max(misread - first, 0) :]), 1.0)
 
     def _odds(self, found: _Version, score_member: int, item_member: int) -> dict[Key, Odds | None]:
         odds: dict[Key, Odds | None] = {}
@@ -476,11 +496,14 @@ class Beliefs:
             found["sd"] = sum(w * bank.models[index].sd for index, w in bank.weights.items())
         if self._yes_no:
             flips = self._item_bank
-            found["flip"] = sum(w * flips.models[index].flip for index, w in flips.weights.items())
+            found["flip"] = sum(
+                w * flips.models[index].judges.flip for index, w in flips.weights.items()
+            )
         return found
 
 
 B = TypeVar("B")
+M = TypeVar("M")
 
 
 def _changed(

@@ -22,18 +22,18 @@ from itertools import product
 from math import exp, log, sqrt
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from honestone.core.belief.item_chain import COUNT, ItemChain, ItemNode, ItemVote
-from honestone.core.belief.items import FAKED, ItemModel, Looks
-from honestone.core.belief.memory import ComparisonMemory
-from honestone.core.belief.normal import below
-from honestone.core.belief.score_chain import Gain, PairModel, ScoreChain, ScoreNode, gain_of
-from honestone.core.belief.workers import (
+from honestone.core.belief.assumptions import (
     USUAL_OF_SCORES,
     USUAL_WORKER,
     WORKERS,
     WORKERS_OF_SCORES,
     WorkerModel,
 )
+from honestone.core.belief.item_chain import COUNT, ItemChain, ItemNode, ItemVote
+from honestone.core.belief.items import FAKED, ItemModel, Looks
+from honestone.core.belief.memory import ComparisonMemory
+from honestone.core.belief.normal import below
+from honestone.core.belief.score_chain import Gain, PairModel, ScoreChain, ScoreNode, gain_of
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 from honestone.core.judging.scorer import is_na, share_of

@@ -8,7 +8,7 @@ what is below a floor cut off. The arithmetic of criteria and groups is that of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Final, NamedTuple, TypeAlias
@@ -160,6 +160,26 @@ class ContractModel:
         if any(v > 0 for _, _, v in atoms) and node.id not in shaped and not node.children:
             atoms = [merged(atoms)]
         return atoms
+
+    def likeliest(
+        self, odds: Mapping[Key, Odds | None], bad: Collection[Key]
+    ) -> dict[Key, Odds | None]:
+        """What is true of yes/no items if the contract is met, as far as a guess goes: each as it
+        probably is, and the likeliest of the unmet ones met until every bar is reached. Yes is
+        unmet for `bad` ones.
+        """
+        met = dict(odds)
+        unmet: list[tuple[float, Key]] = []
+        for key, one in odds.items():
+            if isinstance(one, float):
+                met[key] = 1.0 if one >= 0.5 else 0.0
+                if (one >= 0.5) == (key in bad):
+                    unmet.append((abs(one - 0.5), key))
+        for _, key in sorted(unmet):
+            if self.probability(met) > 0.5:
+                break
+            met[key] = 0.0 if key in bad else 1.0
+        return met
 
     # ------------------------------------------------------------------------------------------------
     # value

@@ -8,7 +8,7 @@ too fine, or a rubric has anchors, penalties, groups or negations, `CountedContr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -98,6 +98,14 @@ class CountedContract:
                 counts[own] = counts.get(own, 0) + 1
             found.append(tuple(sorted(counts.items(), key=_in_order)))
         return tuple(found)
+
+
+def counts_of(histories: Iterable[H]) -> PartHistories[H]:
+    """How many items have each history."""
+    counts: dict[H, int] = {}
+    for one in histories:
+        counts[one] = counts.get(one, 0) + 1
+    return tuple(counts.items())
 
 
 def _in_order(row: tuple[object, int]) -> str:

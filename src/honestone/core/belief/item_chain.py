@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from operator import mul
 from typing import Final, NamedTuple, TypeAlias
 
+from honestone.core.belief.assumptions import WorkerModel
 from honestone.core.belief.items import ItemModel, Looks
 from honestone.core.belief.memory import ComparisonMemory, Results
 from honestone.core.belief.normal import NODES
-from honestone.core.belief.workers import WorkerModel
 
 # How often an edit that destroys the artifact breaks an item that is met.
 ACCIDENT: Final = 0.8

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from math import log, sqrt
 from statistics import NormalDist
 from typing import Final, NamedTuple
@@ -27,6 +28,21 @@ FAKED: Final = 0.1
 BROKEN: Final = 0.035
 
 _COUNT: Final = len(NODES)
+
+
+class EditRates(NamedTuple):
+    """What an edit does to a yes/no item: how often it fixes an unmet one that it was given, `lifts`
+    one that it was not given, `breaks` one that is met, and makes one that it was given only look
+    met (`faked`).
+    """
+
+    fixes: float
+    lifts: float
+    breaks: float
+    faked: float = FAKED
+
+
+USUAL_EDIT: Final = EditRates(FIXED, 0.0, BROKEN)
 
 
 class Looks(NamedTuple):
@@ -51,15 +67,22 @@ def _belief(weights: list[float]) -> ItemBelief:
 
 @dataclass(frozen=True)
 class ItemModel:
-    """How judges are assumed to err: an item is misread at the rate `flip`, and the share `rho` of
-    the latent error is common to the panel.
+    """How judges are assumed to err: an item is misread at the rate `flip` (`flip_met`: one that is
+    met), the share `rho` of the latent error is common to the panel, and `own` of the rest stays
+    with a judge and an item.
     """
 
     flip: float
     rho: float
+    own: float = OWN
+    flip_met: float | None = None
     _factors: dict[tuple[bool, bool, Looks], tuple[float, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    @property
+    def misread_if_met(self) -> float:
+        return self.flip if self.flip_met is None else self.flip_met
 
     def start(self) -> ItemBelief:
         return self._on_nodes(1.0 - START_MET, START_MET, 0.0)
@@ -79,37 +102,42 @@ class ItemModel:
         """P(this answer) for each state and node of a belief, after this judge's earlier `looks`."""
         return self._factors.get((held_out, yes, looks)) or self._factor(held_out, yes, looks)
 
-    def edited(self, belief: ItemBelief, *, aimed: bool) -> ItemBelief:
+    def edited(
+        self, belief: ItemBelief, *, aimed: bool, edit: EditRates = USUAL_EDIT
+    ) -> ItemBelief:
         """The belief after an edit. Where it was aimed at the item, the errors of earlier looks are
         gone.
         """
+        lifts, breaks = edit.lifts, edit.breaks
         if not aimed:
             old = belief.weights
-            met = old[_COUNT : 2 * _COUNT]
-            unmet = [u + BROKEN * m for u, m in zip(old[:_COUNT], met, strict=True)]
-            return ItemBelief(
-                (*unmet, *[(1.0 - BROKEN) * m for m in met], *old[2 * _COUNT :]),
-                (1.0 - BROKEN) * belief.met,
-            )
+            both = list(zip(old[:_COUNT], old[_COUNT : 2 * _COUNT], strict=True))
+            stays_unmet, stays_met = 1.0 - lifts, 1.0 - breaks
+            met = [lifts * u + stays_met * m for u, m in both]
+            unmet = [stays_unmet * u + breaks * m for u, m in both]
+            return ItemBelief((*unmet, *met, *old[2 * _COUNT :]), sum(met))
         faked = sum(belief.weights[2 * _COUNT :])
         unmet_before = 1.0 - belief.met - faked
-        met_now = (1.0 - BROKEN) * belief.met + FIXED * (unmet_before + faked)
-        faked_now = (1.0 - FIXED) * faked + FAKED * unmet_before
+        met_now = (1.0 - breaks) * belief.met + edit.fixes * (unmet_before + faked)
+        faked_now = (1.0 - edit.fixes) * faked + edit.faked * unmet_before
         return self._on_nodes(1.0 - met_now - faked_now, met_now, faked_now)
 
-    def before(self, base: ItemBelief, version: ItemBelief) -> ItemBelief:
+    def before(
+        self, base: ItemBelief, version: ItemBelief, edit: EditRates = USUAL_EDIT
+    ) -> ItemBelief:
         """The belief about an item of the base, after what was seen of it in a version whose edit
         was aimed at others.
         """
+        lifts, breaks = edit.lifts, edit.breaks
         found = []
         for node in range(_COUNT):
             unmet, met, _ = base.weights[node::_COUNT]
             seen_unmet, seen_met, seen_faked = version.weights[node::_COUNT]
-            if_unmet = seen_unmet / max(unmet + BROKEN * met, 1e-300)
-            if_met = seen_met / max((1.0 - BROKEN) * met, 1e-300)
-            found.append(
-                (unmet * if_unmet, met * ((1.0 - BROKEN) * if_met + BROKEN * if_unmet), seen_faked)
-            )
+            if_unmet = seen_unmet / max((1.0 - lifts) * unmet + breaks * met, 1e-300)
+            if_met = seen_met / max(lifts * unmet + (1.0 - breaks) * met, 1e-300)
+            was_unmet = unmet * ((1.0 - lifts) * if_unmet + lifts * if_met)
+            was_met = met * ((1.0 - breaks) * if_met + breaks * if_unmet)
+            found.append((was_unmet, was_met, seen_faked))
         weights = [row[part] for part in range(3) for row in found]
         total = sum(weights)
         return _belief([w / total for w in weights])
@@ -119,8 +147,8 @@ class ItemModel:
 
     def _factor(self, held_out: bool, yes: bool, looks: Looks) -> tuple[float, ...]:
         """P(this answer), by state and node, after what this judge said before."""
-        wrong_if_unmet = self._misread(held_out, looks.yes, looks.no)
-        wrong_if_met = self._misread(held_out, looks.no, looks.yes)
+        wrong_if_unmet = self._misread(False, held_out, looks.yes, looks.no)
+        wrong_if_met = self._misread(True, held_out, looks.no, looks.yes)
         unmet = [w if yes else 1.0 - w for w in wrong_if_unmet]
         met = [1.0 - w if yes else w for w in wrong_if_met]
         # What only looks met deceives the panel as if it were, and a held-out judge seldom.
@@ -130,12 +158,12 @@ class ItemModel:
         found = self._factors[held_out, yes, looks] = (*unmet, *met, *cosmetic)
         return found
 
-    def _misread(self, held_out: bool, wrong: int, right: int) -> list[float]:
-        """P(the next look misreads), on each node, after so many looks of this judge that did and
-        did not.
+    def _misread(self, is_met: bool, held_out: bool, wrong: int, right: int) -> list[float]:
+        """P(the next look misreads an item that is met, or unmet), on each node, after so many looks
+        of this judge that did and did not.
         """
         found = []
-        for row in self._rates[held_out]:
+        for row in self._rates[is_met, held_out]:
             weighted = [
                 w * p**wrong * (1.0 - p) ** right for p, (_, w) in zip(row, NODES, strict=True)
             ]
@@ -143,14 +171,21 @@ class ItemModel:
         return found
 
     @cached_property
-    def _rates(self) -> dict[bool, list[list[float]]]:
-        """P(misread), by node of the shared error and node of the judge's own."""
-        edge = NormalDist().inv_cdf(self.flip)
+    def _rates(self) -> dict[tuple[bool, bool], list[list[float]]]:
+        """P(misread), by node of the shared error and node of the judge's own; whether the item is
+        met, and whether the judge is held out.
+        """
+        by_truth = (
+            (False, self.flip),
+            (True, self.flip if self.flip_met is None else self.flip_met),
+        )
+        by_judge = ((False, sqrt(self.rho)), (True, WITNESS_LOAD * sqrt(self.rho)))
         rates = {}
-        for held_out, load in ((False, sqrt(self.rho)), (True, WITNESS_LOAD * sqrt(self.rho))):
+        for (is_met, flip), (held_out, load) in product(by_truth, by_judge):
+            edge = NormalDist().inv_cdf(flip)
             rest = 1.0 - load * load
-            own, fresh = sqrt(OWN * rest), sqrt((1.0 - OWN) * rest)
-            rates[held_out] = [
+            own, fresh = sqrt(self.own * rest), sqrt((1.0 - self.own) * rest)
+            rates[is_met, held_out] = [
                 [_apart(below((edge - load * s - own * o) / fresh)) for o, _ in NODES]
                 for s, _ in NODES
             ]

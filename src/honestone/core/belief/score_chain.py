@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from honestone.core.belief.assumptions import WHOLE, WorkerModel
 from honestone.core.belief.items import FAKED
 from honestone.core.belief.memory import ComparisonMemory, Results
 from honestone.core.belief.scores import (
@@ -23,7 +24,6 @@ from honestone.core.belief.scores import (
     merged_part,
     places_of,
 )
-from honestone.core.belief.workers import WHOLE, WorkerModel
 
 
 class ScoreNode(NamedTuple):

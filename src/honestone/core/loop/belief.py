@@ -25,7 +25,7 @@ from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import Standing
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
-from honestone.core.judging.rubric import Key
+from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.judging.scorecard import Line, Scorecard, judge_gate
 from honestone.core.judging.scorer import Scorer
 from honestone.core.loop.delivery import still_open
@@ -47,11 +47,10 @@ from honestone.core.numbers import sure
 
 # Held-out judges that have to answer before a version is PASSED; all of them where there are fewer.
 LOOKS_NEEDED: Final = 2
-# Calls that may go to the certification of one version: while edits can follow, and at the end of
-# the run. Held-out judges come first, each once, then the panel again.
+# Calls that certify one version before another edit, where it is not yet probably good: held-out
+# judges, each once, and then the panel again.
 LOOKS_IN_RUN: Final = 2
-LOOKS_AT_END: Final = 9
-# Calls that no edit may use up, so that the last version can be certified.
+# Calls that are kept for the end.
 RESERVE: Final = 3
 # Failed calls after which a version gets no further look.
 TRIES: Final = 4
@@ -59,6 +58,13 @@ TRIES: Final = 4
 LOOKS_TO_COMPARE: Final = 6
 # By what factor each rejection of a criterion lowers the gain that is expected of its next edit.
 YIELDS: Final = 0.85
+
+# No version is PASSED of which it is less probable that it meets the contract.
+LEAST_STATED: Final = 0.8
+# Refusals that are less probable of a version that meets the contract count: of each held-out judge
+# where all refuse, and of a single one.
+UNLIKELY: Final = 0.25
+HARDLY: Final = 0.01
 
 # Changed versions in a row that were marked like the one before, after which marks tell nothing.
 _DEAD_AFTER: Final = 7
@@ -68,20 +74,38 @@ _IDLE_AFTER: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Bars for the probability that a version meets the contract. From `consult` on it is worth a
-    call to a held-out judge; from `run` on a version is PASSED while edits can follow, and from
-    `end` on when none can.
+    """Probabilities. From `consult` it is worth asking a held-out judge, and from `open_at_end` it is
+    worth any further look when no edit follows. A version is PASSED from `sure`; from `end` when
+    neither an edit nor a further look follows. `looks`: how many certify one version. `is_modest`: further looks
+    tell too little to be asked for above `end`.
     """
 
     consult: float
-    run: float
+    open_at_end: float
+    sure: float
     end: float
+    looks: int
+    is_modest: bool = False
+
+    @property
+    def enough_at_end(self) -> float:
+        """From where on no further look is bought when no edit follows."""
+        return self.end if self.is_modest else self.sure
+
+    def asked(self, rubric: Rubric) -> Bars:
+        """With what the rubric asks for in place of the defaults."""
+        if rubric.sure is None:
+            return self
+        sure = float(rubric.sure)
+        return replace(self, sure=sure, end=sure, looks=rubric.max_looks or self.looks)
 
 
-ON_A_SCALE: Final = Bars(consult=0.15, run=0.93, end=0.75)
-# Lower at the end, because stated probabilities of yes/no items are too modest: of versions with a
-# stated .89, .98 meet the contract.
-YES_OR_NO: Final = Bars(consult=0.15, run=0.94, end=0.55)
+# Half of what a judge is wrong by on a scale stays when it is asked again, so that a version of which
+# no edit follows is PASSED as soon as that may be said.
+ON_A_SCALE: Final = Bars(
+    consult=0.15, open_at_end=0.15, sure=0.93, end=LEAST_STATED, looks=9, is_modest=True
+)
+YES_OR_NO: Final = Bars(consult=0.15, open_at_end=0.01, sure=0.95, end=LEAST_STATED, looks=16)
 
 
 # Standard deviations on each side of the mean that hold 95 % of a normal distribution.
@@ -166,7 +190,12 @@ class BeliefState(LoopState):
             return
         for fold in self.folds:
             if fold is self.beliefs or event.role == "panel":
-                fold.see(event.version, ballot.voter, ballot.marks)
+                fold.see(
+                    event.version,
+                    ballot.voter,
+                    ballot.marks,
+                    is_program=ballot.kind == "program",
+                )
 
     def is_steered_by(self, version: str) -> bool:
         """Whether a vote on this version now decides about it: it is the open round's version, or
@@ -233,12 +262,23 @@ class BeliefState(LoopState):
         return [judge for judge in self.holdouts if judge not in answered]
 
     def is_refused(self, version: str) -> bool:
-        """Whether held-out judges answered, and none of them passes the version on its own with the
-        checks. No vote of other judges then makes it PASSED.
+        """Whether the held-out judges that answered refuse a version, each alone with the checks, so
+        clearly that this is unlikely of one that meets the contract; or one of them does so that it
+        can hardly be. Then no vote of other judges makes the version PASSED.
         """
-        return self.witnesses(version) > 0 and not any(
-            found.passed for found in self.certifications(version).values()
-        )
+        verdicts = self.certifications(version)
+        marks = {
+            ballot.judge: ballot.marks
+            for ballot in self.ballots.get((version, "holdout"), {}).values()
+            if ballot.marks and not ballot.tampered
+        }
+        refusals = [marks[judge] for judge in marks if not verdicts[judge].passed]
+        if not refusals:
+            return False
+        limit = UNLIKELY ** len(refusals)
+        if len(refusals) == len(marks) and self.beliefs.refusal(version, refusals) < limit:
+            return True
+        return any(self.beliefs.refusal(version, [one]) < HARDLY for one in refusals)
 
     def panel_passes(self, version: str) -> bool:
         """Whether the votes of the panel alone pass a version."""
@@ -528,7 +568,8 @@ def _aim(state: BeliefState) -> tuple[str, tuple[Key, ...]] | None:
 
 
 def _bars(state: BeliefState) -> Bars:
-    return ON_A_SCALE if state.beliefs.is_anchored else YES_OR_NO
+    usual = ON_A_SCALE if state.beliefs.is_anchored else YES_OR_NO
+    return usual.asked(state.rubric)
 
 
 def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
@@ -541,21 +582,35 @@ def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
             return None
         return Stop(result=Result.PASSED, reason="every bar is met, and code alone decides")
     chance, bars = state.probability(version), _bars(state)
-    is_sure = chance >= (bars.end if is_last else bars.run)
-    seen = state.witnesses(version)
-    unheard = state.unheard(version)
-    is_refused = state.is_refused(version)
-    has_enough_looks = is_sure and seen >= min(LOOKS_NEEDED, len(state.holdouts))
-    if has_enough_looks and not is_refused and state.lacks(version) <= 0:
-        return _confirmed(state, chance, seen)
-    if chance < bars.consult or state.calls_left <= 0 or state.failures(version) >= TRIES:
-        return None
-    if is_refused and not unheard:
-        return None
-    most = LOOKS_AT_END if is_last else LOOKS_IN_RUN
-    if not has_enough_looks and state.certifying.get(version, 0) >= most:
-        return None
-    return _ask(state, version, _next_witness(state, version, unheard))
+    if chance >= (bars.enough_at_end if is_last else bars.sure) and _is_confirmed(state, version):
+        return _confirmed(state, chance, state.witnesses(version))
+    if _is_worth_a_look(state, version, chance, is_last=is_last):
+        return _ask(state, version, _next_witness(state, version, state.unheard(version)))
+    if is_last and chance >= bars.end and _is_confirmed(state, version):
+        return _confirmed(state, chance, state.witnesses(version))
+    return None
+
+
+def _is_confirmed(state: BeliefState, version: str) -> bool:
+    """Whether those have answered whose answers a PASS needs, and do not refuse it."""
+    has_witnesses = state.witnesses(version) >= min(LOOKS_NEEDED, len(state.holdouts))
+    return has_witnesses and not state.is_refused(version) and state.lacks(version) <= 0
+
+
+def _is_worth_a_look(state: BeliefState, version: str, chance: float, *, is_last: bool) -> bool:
+    bars = _bars(state)
+    least = bars.open_at_end if is_last else bars.consult
+    if chance < least or state.calls_left <= 0 or state.failures(version) >= TRIES:
+        return False
+    # At the end further looks may show that judges misread more often than was known.
+    may_be_noise = is_last and not bars.is_modest
+    if state.is_refused(version) and not state.unheard(version) and not may_be_noise:
+        return False
+    if chance >= bars.sure and state.lacks(version) > 0:
+        return True
+    asks_on = is_last or (chance >= bars.end and not bars.is_modest)
+    most = bars.looks if asks_on else LOOKS_IN_RUN
+    return state.certifying.get(version, 0) < most
 
 
 def _confirmed(state: BeliefState, chance: float, seen: int) -> Stop:
