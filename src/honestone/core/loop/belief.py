@@ -1,15 +1,10 @@
 """The policies `belief` and `strict`: they go by the probability that a version meets the contract.
 
-A score that the whole panel gives to each version is a poor guide. It costs a call of every judge,
-and one look varies by more than most edits change. So these policies ask one judge about each
-version, in turn, and let the model of `core/belief` carry all earlier votes over to it: an edit
-changes little, so what judges found in the version before says much about this one.
-
-A PASS is certified in the same way, call by call. Where it is likely, held-out judges are asked one
-after another, and each answers once about the same bytes: to ask again until one says yes would
-make a pass of noise. PASSED needs the answers of two held-out judges, at least one of whom says
-pass on its own, and a probability above a bar. Some calls are kept back for the end of the run. The
-bar is lower there, because no better version can follow.
+One judge looks at each version, in turn. Where that makes a PASS likely, held-out judges are asked
+one call at a time, each once: the first answer about these bytes is final. PASSED needs the answers
+of two of them that do not refuse it beyond what their noise explains, and a probability of 95 %.
+When no edit follows, the last version is asked about again while calls are left and it is open, and
+80 % is enough where nothing is left to ask.
 """
 
 from __future__ import annotations
