@@ -1,7 +1,8 @@
 """Speed, as ratios inside one run: `make bench`. CPU seconds of whole processes, medians of several
 rounds.
 
-    help, check, show    CPU of `--help`, `rubric check`, a cached `show` beside a bare interpreter
+    start                CPU of what a person waits for (help, completion, `rubric check`, `show`, `runs`, `eval` of one
+                         file by code alone, `view` up to its address), each beside a bare interpreter in the same round
     corpus               10,000 small files x 20 text checks beside a loop that reads and matches and stores nothing;
                          the same again with everything on record; peak memory of both
     install              packages and megabytes of a fresh install
@@ -17,10 +18,12 @@ import os
 import random
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from rows import Over, over, show
@@ -86,12 +89,16 @@ def make_corpus(root: Path, count: int) -> list[str]:
     return names
 
 
-def cpu(argv: list[str], cwd: Path) -> tuple[float, float]:
+CALM = {"NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": ""}
+"""Compiled modules are kept, as after an installation."""
+
+
+def cpu(argv: list[str], cwd: Path, env: dict[str, str] | None = None) -> tuple[float, float]:
     """CPU seconds and peak MB of one process, its output thrown away."""
     started = time.monotonic()
     with open(os.devnull, "wb") as nowhere:
         child = subprocess.Popen(
-            argv, cwd=cwd, stdout=nowhere, stderr=nowhere, env={**os.environ, "NO_COLOR": "1"}
+            argv, cwd=cwd, stdout=nowhere, stderr=nowhere, env={**os.environ, **CALM, **(env or {})}
         )
         _, status, usage = os.wait4(child.pid, 0)
     if os.waitstatus_to_exitcode(status) not in (0, 1):
@@ -100,6 +107,25 @@ def cpu(argv: list[str], cwd: Path) -> tuple[float, float]:
         )
     scale = 1024 if sys.platform != "darwin" else 1024 * 1024
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale
+
+
+def cpu_to_first_line(argv: list[str], cwd: Path) -> float:
+    """CPU seconds of a server from its start to its first line, at which it is ended."""
+    child = subprocess.Popen(
+        argv,
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **CALM, "PYTHONUNBUFFERED": "1", "BROWSER": "true"},
+    )
+    assert child.stdout is not None
+    line = child.stdout.readline()
+    child.send_signal(signal.SIGTERM)
+    rest = child.stdout.read()
+    _, _, usage = os.wait4(child.pid, 0)
+    if b"http://" not in line:
+        raise SystemExit(f"{argv} did not say its address: {(line + rest).decode()}")
+    return usage.ru_utime + usage.ru_stime
 
 
 def start_up(honestone: str, work: Path, rounds: int) -> None:
@@ -111,13 +137,34 @@ def start_up(honestone: str, work: Path, rounds: int) -> None:
         capture_output=True,
         check=False,
     )
-    commands = {("--help",): 0.07, ("rubric", "check", "rubric.yaml"): 0.15, ("show",): 0.15}
-    bare = over(rounds, lambda: {"bare": cpu([sys.executable, "-c", "pass"], work)[0]})["bare"]
-    show("bare interpreter", bare.said(" s CPU", 3), "", good=True)
-    for args, goal in commands.items():
-        cpu([honestone, *args], work)
-        took = over(rounds, lambda args=args: {"it": cpu([honestone, *args], work)[0]})["it"]  # type: ignore[misc]
-        show(f"P5 {' '.join(args[:2])}", took.said(" s CPU", 3), f"{goal} s", good=took.mid <= goal)
+    completing = {
+        "_HONESTONE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "honestone ru",
+        "COMP_CWORD": "1",
+    }
+    eval_by_code = ("eval", "a.md", "--rubric", "rubric.yaml", "-q")
+    commands: dict[str, tuple[Callable[[], float], float]] = {
+        "--help": (lambda: cpu([honestone, "--help"], work)[0], 4.5),
+        "completion of `ru`": (lambda: cpu([honestone], work, completing)[0], 6),
+        "rubric check": (lambda: cpu([honestone, "rubric", "check", "rubric.yaml"], work)[0], 14),
+        "show": (lambda: cpu([honestone, "show"], work)[0], 10.5),
+        "runs": (lambda: cpu([honestone, "runs"], work)[0], 10.5),
+        "eval of one file by code": (lambda: cpu([honestone, *eval_by_code], work)[0], 15.5),
+        "view, up to its address": (lambda: cpu_to_first_line([honestone, "view"], work), 20),
+    }
+
+    def measure() -> dict[str, float]:
+        bare = cpu([sys.executable, "-c", "pass"], work)[0]
+        found = {"bare": bare}
+        for name, (command, _) in commands.items():
+            found[name] = command() / bare
+        return found
+
+    measure()  # what is compiled is compiled now
+    got = over(rounds, measure)
+    show("bare interpreter", got["bare"].said(" s CPU", 3), "", good=True)
+    for name, (_, goal) in commands.items():
+        show(f"P5 {name}", got[name].said("x", 1), f"{goal}x", good=got[name].mid <= goal)
     items = [
         {"id": f"i{n}", "requirement": f"Says {WORDS[n % 20]} {n} in words of its own."}
         for n in range(5000)

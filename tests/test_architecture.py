@@ -528,6 +528,41 @@ def test_a_command_loads_what_it_uses(
     assert "importlib.metadata" not in loaded
 
 
+MOST_DATACLASSES = {
+    ("--help",): 3,
+    ("rubric", "check", "rubric.yaml"): 200,
+    ("show", "last"): 150,
+    ("runs",): 175,
+    ("eval", "text.md", "--rubric", "rubric.yaml", "-q"): 245,
+}
+"""How many dataclasses of ours a command may make at its start: each takes .4 ms, a msgspec struct
+.01. The bounds have room for a few; they may fall, and rise by a decision.
+"""
+
+
+@pytest.mark.parametrize("words", MOST_DATACLASSES)
+def test_a_command_makes_few_dataclasses(words: tuple[str, ...], tmp_path: Path) -> None:
+    """What a person waits for at each start is to a third the making of classes."""
+    (tmp_path / "rubric.yaml").write_text(
+        "rubric: 1\ncriteria: [{id: a, requirement: It says hello, check: {contains: hello}}]\n"
+    )
+    (tmp_path / "text.md").write_text("hello")
+    if words[0] in ("show", "runs"):
+        loaded_by("eval", "text.md", "--rubric", "rubric.yaml", "-q", folder=tmp_path)
+    made = [
+        f"{name}.{node.name}"
+        for name in loaded_by(*words, folder=tmp_path)
+        if name in TREES
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.ClassDef) and "dataclass" in map(_decorator, node.decorator_list)
+    ]
+    assert len(made) <= MOST_DATACLASSES[words]
+
+
+def _decorator(node: ast.expr) -> str:
+    return ast.unparse(node.func if isinstance(node, ast.Call) else node)
+
+
 def test_the_core_loads_none_of_it() -> None:
     """Importing every noun costs no heavy library, so any command may."""
     names = "\n".join(f"import {module}" for module in CORE)

@@ -4,9 +4,11 @@ is in memory.
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -16,12 +18,15 @@ from hypothesis import strategies as st
 from tests.report.test_suite_figures import CASE, log_of
 
 from honestone.adapters.stores.memory import MemoryStore
+from honestone.adapters.stores.stored import StoredCases
 from honestone.app.remote.record import WatchedRecord
+from honestone.app.suites.running.side_run import SideRun
+from honestone.cli.main import main
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SidesCompared
 from honestone.core.judging.ballot import Mark
 from honestone.core.record import record as records
 from honestone.core.record.event_codec import event_from_plain, event_to_plain
-from honestone.core.record.record import FEW, read_record
+from honestone.core.record.record import FEW, SuiteRecord, read_record
 from honestone.core.skill.sides import SidesComparison
 from honestone.core.suite.attempts import Status
 from honestone.report.building.suite import suite_report
@@ -217,3 +222,27 @@ def test_events_are_found_by_their_case(name: str) -> None:
         and not list(read("none"))
     )
     store.close()
+
+
+def test_a_long_run_leaves_its_recorded_cases_in_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it works it keeps none of them: they are on disk, and are read there by who asks."""
+    cases = [{"id": f"c{n}", "input": "x", "checks": [{"contains": "x"}]} for n in range(3)]
+    suite = {"suite": 1, "target": "mock", "cases": cases}
+    (tmp_path / "suite.json").write_text(json.dumps(suite))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(records, "FEW", 2)
+    monkeypatch.setattr("sys.argv", ["honestone", "eval", "suite.json", "-q"])
+    seen: list[Any] = []
+    finish = SideRun.finish
+
+    def noted(side: SideRun, *arguments: Any) -> SuiteRecord:
+        seen.append(side.record.started.cases)
+        assert [one.id for one in side.record.started.cases] == ["c0", "c1", "c2"]
+        return finish(side, *arguments)
+
+    monkeypatch.setattr(SideRun, "finish", noted)
+    with pytest.raises(SystemExit):
+        main()
+    assert [type(one) for one in seen] == [StoredCases]

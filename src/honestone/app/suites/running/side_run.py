@@ -93,6 +93,9 @@ class SideRun:
         record = read_record(log, run=run, is_brief=is_brief)
         for case in record.cases.values():
             case.ask_again()
+        if record.is_brief:
+            # Its cases as they were recorded are on disk: from here on they are read there.
+            record.started = _first_event(store, run)
         return cls(
             plan=plan,
             store=store,
@@ -221,6 +224,12 @@ def unfinished(plan: SuitePlan, store: Store, identity: str) -> RunInfo | None:
         )
         return None
     return old
+
+
+def _first_event(store: Store, run: str) -> SuiteStarted:
+    first = next(store.iter_events(run))
+    assert isinstance(first, SuiteStarted)
+    return first
 
 
 def _resumed(store: Store, observer: Observer, run: str, meter: Meter | None) -> list[Event]:
