@@ -10,11 +10,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from honestone.adapters.checks.subject import Setting
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.clis.test_real_promptfoo import FOLDER, promptfoo_folder
 
+from honestone.adapters.checks.check_input import Setting
 from honestone.adapters.checks.data import _validator
 from honestone.core.checking.javascript.formats import OF_NUMBERS, OF_TEXTS
 from honestone.core.checking.javascript.schemas import schema_problem
