@@ -93,7 +93,7 @@ def test_the_rows_as_a_table(table: Desk) -> None:
     page = table.run("eval", "a.csv", *OPTIONS, "-f", "html").out
     assert "감사합니다" in page
     text = table.run("eval", "a.csv", *OPTIONS, "-f", "markdown").out
-    assert "| T-3 | fail |" in text
+    assert "| T-3 | did not pass |" in text
     saved = table.run("eval", "a.csv", *OPTIONS, "-f", "csv", "--output", "out.csv")
     assert (table.folder / "out.csv").read_text("utf-8") == shown.out
     assert "3 of 4 passed" in saved.out
