@@ -76,7 +76,8 @@ def _read_paragraphs(state: StateCore) -> None:
         if token.type == "inline":
             text = token.content
             token.children = []
-            if "]" in text or "<" in text or before == "heading_open":
+            is_heading = state.inlineMode or before == "heading_open"
+            if is_heading or "]" in text or "<" in text:
                 brackets += text.count("[")
                 if brackets > _MOST_BRACKETS:
                     raise GaveUp(
