@@ -99,7 +99,8 @@ class _Rule:
 
     def __init__(self, check: Check, setting: Setting, start: Version) -> None:
         self._check, self._setting, self._start = check, setting, start
-        self._globs: Sequence[str] = check.option("judged_by", ())
+        self._globs: str | Sequence[str] = check.option("judged_by", ())
+        self._patterns: tuple[str, ...] = ()
         self._files: frozenset[str] = frozenset()
         self._programs: tuple[str, ...] = ()
         self._tests: str | None = None
@@ -119,6 +120,8 @@ class _Rule:
         if not self._start.is_folder and self._check.kind != "json-schema":
             return False  # the one file is what is judged
         if name in self._files or (self._globs and matching([name], self._globs)):
+            return True
+        if self._patterns and matching([name], self._patterns):
             return True
         return (
             self._is_of_kind(name, before)
@@ -187,7 +190,7 @@ class _Rule:
         words, _ = program_words(self._check)
         named = judging_words.named_by(words, self._content)
         self._programs = known_programs.with_their_own(named.programs)
-        self._globs = (*self._globs, *named.patterns, *(f"**/{one}" for one in named.patterns))
+        self._patterns = (*named.patterns, *(f"**/{one}" for one in named.patterns))
         shows = "expect_stdout" in self._check.options
         files = {
             self._name_of(word) for word in named.files if not (shows and _is_shown(word, named))
