@@ -44,14 +44,22 @@ def words(text: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).replace("\\", "").split())
 
 
-def by_python(host: Host, judges: list[str], bar: float | None) -> dict[str, Any]:
-    """The same evaluation by the function, in a process at the same desk."""
+def by_python(host: Host, judges: list[str], bar: float | None) -> tuple[dict[str, Any], str]:
+    """The belief of the same evaluation by the function, in a process at the same desk, and what
+    `assert_passes` raises ("" where it passes).
+    """
     program = host.file(
         "call.py",
         "import json, sys\nimport honestone\nfrom pathlib import Path\n"
         f"found = honestone.evaluate(Path('note.md'), Path('rubric.yaml'), judges={judges!r}, sure={bar!r}, store='.honestone')\n"
         "belief = found.belief\n"
-        "print(json.dumps([found.probability, belief.probability, belief.looks, found.to_dict()['belief']]))\n",
+        "try:\n"
+        f"    honestone.assert_passes(Path('note.md'), Path('rubric.yaml'), judge={judges!r}, sure={bar!r}, store='.honestone')\n"
+        "    refusal = ''\n"
+        "except (AssertionError, honestone.CouldNotJudge) as error:\n"
+        "    refusal = str(error)\n"
+        "document = found.to_dict()['belief']\n"
+        "print(json.dumps([found.probability, belief.probability, belief.looks, document, refusal]))\n",
     )
     ended = subprocess.run(
         [sys.executable, program.name],
@@ -61,17 +69,16 @@ def by_python(host: Host, judges: list[str], bar: float | None) -> dict[str, Any
         text=True,
         check=True,
     )
-    probability, again, looks, document = json.loads(ended.stdout)
+    probability, again, looks, document, refusal = json.loads(ended.stdout)
     assert probability == again and looks == document["looks"]
-    found: dict[str, Any] = document
-    return found
+    return document, refusal
 
 
 @pytest.mark.parametrize("bar", [None, 80, 99.5])
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_every_door_states_the_same_probability(host: Host, seed: int, bar: float | None) -> None:
-    """Terminal, JSON, Markdown, HTML, JUnit, CSV, JSON lines, Python, MCP and the list of runs, all
-    by the looks on record.
+    """Terminal, JSON, Markdown, HTML, JUnit, CSV, JSON lines, `show`, Python, an assertion of a
+    test, MCP and the list of runs, all by the looks on record.
     """
     host.file("rubric.yaml", RUBRIC)
     judges = [
@@ -81,7 +88,8 @@ def test_every_door_states_the_same_probability(host: Host, seed: int, bar: floa
     ask = ["eval", "note.md", "-r", "rubric.yaml", *(f"--judge={spec}" for spec in judges)]
     ask += [] if bar is None else ["--sure", str(bar)]
 
-    belief = host.run(*ask, "--json").json["belief"]
+    card = host.run(*ask, "--json").json
+    belief = card["belief"]
     probability, sentence = belief["probability"], belief["sentence"]
     assert 0 < probability < 1 and belief["target"] == (None if bar is None else bar / 100)
 
@@ -90,6 +98,8 @@ def test_every_door_states_the_same_probability(host: Host, seed: int, bar: floa
 
     for format in ("text", "markdown", "html"):
         assert sentence in words(printed(format)), format
+        assert sentence in words(host.run("show", card["run"], "-f", format).out), format
+    assert host.run("show", card["run"], "--json").json["belief"] == belief
     junit = ElementTree.fromstring(printed("junit"))
     stated = [
         one.get("value") for one in junit.iter("property") if one.get("name") == "probability"
@@ -98,7 +108,9 @@ def test_every_door_states_the_same_probability(host: Host, seed: int, bar: floa
     (row,) = csv.DictReader(io.StringIO(printed("csv")))
     assert float(row["probability"]) == probability
     assert json.loads(printed("jsonl"))["probability"] == probability
-    assert by_python(host, judges, bar) == belief
+    document, refusal = by_python(host, judges, bar)
+    assert document == belief
+    assert (sentence in words(refusal)) is (card["verdict"] != "pass")
     with McpHost(host, "--allow-commands") as server:
         given = {} if bar is None else {"sure": bar}
         found = server.call(

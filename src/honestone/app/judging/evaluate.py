@@ -147,7 +147,8 @@ def require_pass(found: Evaluated, output: str | Path, input: str | None) -> Pla
     lines = [
         *unmet_lines(
             found.report, input=input, output=output if isinstance(output, str) else found.output
-        )
+        ),
+        *(one for one in found.report.belief_words if one not in found.report.reasons),
     ]
     if found.outcome is Outcome.FAIL:
         names = [one.id for one in found.report.criteria if any(item.unmet for item in one.items)]
