@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NotRequired, TypedDict
 
+from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import AskedCriterion, Question
 from honestone.core.judging.rubric import Anchors, Key, as_written
 
@@ -45,17 +47,61 @@ class Request:
         return tuple(words for words in (self.control_word, self.claimed) if words is not None)
 
 
-def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str, object]:
+class FileOfRequest(TypedDict):
+    """A text file of a folder."""
+
+    path: str
+    text: str
+
+
+class ArtifactOfRequest(TypedDict):
+    """What is judged: a file with its text, or a folder with its text files."""
+
+    path: str
+    digest: str
+    text: NotRequired[str]
+    files: NotRequired[list[FileOfRequest]]
+
+
+class ItemOfRequest(TypedDict):
+    """A question; with the levels of its scale where it is not one of yes and no."""
+
+    id: str
+    requirement: str
+    anchors: NotRequired[dict[str, str]]
+
+
+class CriterionOfRequest(ItemOfRequest):
+    """A criterion, which is a question itself where it has no items."""
+
+    items: NotRequired[list[ItemOfRequest]]
+
+
+class JudgeRequest(TypedDict):
+    """`honestone.judge-request/1`; the fields are those of `Question`."""
+
+    schema: str
+    artifact: ArtifactOfRequest
+    input: str | None
+    reference: str | None
+    output: str | None
+    criteria: list[CriterionOfRequest]
+    workspace: JsonObject | None
+    draw: int
+    problems: NotRequired[list[str]]
+
+
+def judge_request(question: Question, problems: Sequence[str] = ()) -> JudgeRequest:
     """All that a judge is given, and nothing else. `problems` name the errors of its first reply,
     on a second look.
     """
     version = question.artifact.version
-    artifact: dict[str, object] = {"path": question.artifact.path, "digest": version.digest}
+    artifact: ArtifactOfRequest = {"path": question.artifact.path, "digest": version.digest}
     if version.is_folder:
         artifact["files"] = [{"path": path, "text": text} for path, text in version.texts.items()]
     else:
         artifact["text"] = version.text
-    request: dict[str, object] = {
+    request: JudgeRequest = {
         "schema": SCHEMA,
         "artifact": artifact,
         "input": question.input,
@@ -70,15 +116,14 @@ def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str,
     return request
 
 
-def _criterion(criterion: AskedCriterion) -> dict[str, object]:
-    out: dict[str, object] = {"id": criterion.id, "requirement": criterion.requirement}
-    items = []
+def _criterion(criterion: AskedCriterion) -> CriterionOfRequest:
+    out: CriterionOfRequest = {"id": criterion.id, "requirement": criterion.requirement}
+    items: list[ItemOfRequest] = []
     for item in criterion.items:
-        anchors = {} if item.anchors is None else {"anchors": _anchors(item.anchors)}
-        if item.whole:
-            out |= anchors
-        else:
-            items.append({"id": item.id, "requirement": item.requirement, **anchors})
+        if not item.whole:
+            items.append({"id": item.id, "requirement": item.requirement})
+        if item.anchors is not None:
+            (out if item.whole else items[-1])["anchors"] = _anchors(item.anchors)
     if items:
         out["items"] = items
     return out

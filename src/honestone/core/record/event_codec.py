@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import (
     TYPE_CHECKING,
     Final,
+    cast,
 )
 
 from honestone.core.editing.proposal import ProposalOutcome
@@ -56,23 +57,9 @@ from honestone.core.events import (
     TableStarted,
 )
 
-
-def _delivery_to_plain(delivery: Delivery) -> Json:
-    plain: dict[str, Json] = {
-        "version": delivery.version,
-        "rule": str(delivery.rule),
-        "reason": delivery.reason,
-    }
-    return plain if delivery.probability is None else {**plain, "probability": delivery.probability}
-
-
-def _delivery_from_plain(plain: JsonObject) -> Delivery:
-    return Delivery(
-        version=str(plain["version"]),
-        rule=DeliveryRule(str(plain["rule"])),
-        reason=str(plain["reason"]),
-        probability=None if plain.get("probability") is None else float(str(plain["probability"])),
-    )
+_DELIVERY: Final = Codec(
+    Delivery, {DeliveryRule: Form(str, DeliveryRule)}, always=("version", "rule", "reason")
+)
 
 
 def _given(one: StartedArtifact | StartedSuite | TableColumns) -> dict[str, Json]:
@@ -86,10 +73,10 @@ def _given(one: StartedArtifact | StartedSuite | TableColumns) -> dict[str, Json
 def _sides_to_plain(sides: SidesComparison) -> Json:
     from honestone.core.skill.sides import sides_to_plain
 
-    return sides_to_plain(sides)
+    return cast(Json, sides_to_plain(sides))
 
 
-def _sides_from_plain(plain: JsonObject) -> SidesComparison:
+def _sides_from_plain(plain: Json) -> SidesComparison:
     """Imported when it is needed: most runs are not compared."""
     from honestone.core.skill.sides import sides_from_plain
 
@@ -110,7 +97,7 @@ _FORMS: Final[Mapping[object, Form]] = {
         lambda plain: {name: spend_from_plain(spend) for name, spend in plain.items()},
     ),
     ProposalOutcome: Form(str, ProposalOutcome),
-    Delivery: Form(_delivery_to_plain, _delivery_from_plain),
+    Delivery: Form(_DELIVERY.write, _DELIVERY.read),
     Rubric: Form(to_plain, from_plain),
     Standing: Form(asdict, lambda plain: Standing(**plain)),
     Rule: Form(str, Rule),

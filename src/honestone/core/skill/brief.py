@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypedDict
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.editing.proposal import touched, unified_diff
@@ -189,6 +189,16 @@ class Learned:
     failed_tasks: tuple[str, ...] = ()
 
 
+class PlainLesson(TypedDict):
+    """A `Lesson` as the memory file has it."""
+
+    type: str
+    succeeded: bool
+    context: Mapping[str, object]
+    timestamp: str
+    hit_count: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
     """Outcomes of one kind: `type` is the category, `hit_count` how many there were, `timestamp`
@@ -201,10 +211,13 @@ class Lesson:
     timestamp: str = ""
     hit_count: int = 1
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> PlainLesson:
         return {
-            **{name: getattr(self, name) for name in self.__slots__},
-            "context": dict(self.context),
+            "type": self.type,
+            "succeeded": self.succeeded,
+            "context": self.context,
+            "timestamp": self.timestamp,
+            "hit_count": self.hit_count,
         }
 
     @property

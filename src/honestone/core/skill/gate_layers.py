@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeAlias, TypeGuard
+from typing import Final, NotRequired, TypeAlias, TypedDict, TypeGuard
 
 from honestone.core.artifact import Version
 from honestone.core.editing.proposal import touched
@@ -70,6 +70,25 @@ class Evidence:
         return self.result.get("modified") is True
 
 
+class PlainLayer(TypedDict):
+    """A layer as the receipt has it; only the last one says whether a person has to decide."""
+
+    passed: bool | None
+    details: str
+    layer: str
+    needs_human: NotRequired[bool]
+
+
+class PlainLayers(TypedDict):
+    """The layers as the receipt has them."""
+
+    all_passed: bool
+    failed_at: str | None
+    layer_results: list[PlainLayer]
+    layers_run: int
+    layers_total: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerResult:
     """`passed` None: there is nothing that shows it either way. `needs_human` has a reason for
@@ -82,17 +101,11 @@ class LayerResult:
     blocks: bool = False
     needs_human: tuple[str, ...] = ()
 
-    def to_plain(self) -> dict[str, object]:
-        plain: dict[str, object] = {
-            "passed": self.passed,
-            "details": self.details,
-            "layer": self.layer,
-        }
-        return (
-            {**plain, "needs_human": bool(self.needs_human)}
-            if self.layer == "human_review"
-            else plain
-        )
+    def to_plain(self) -> PlainLayer:
+        plain: PlainLayer = {"passed": self.passed, "details": self.details, "layer": self.layer}
+        if self.layer == "human_review":
+            plain["needs_human"] = bool(self.needs_human)
+        return plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +120,7 @@ class GateResult:
     def failed_at(self) -> str | None:
         return next((layer.layer for layer in self.layers if layer.blocks), None)
 
-    def layers_to_plain(self) -> dict[str, object]:
+    def layers_to_plain(self) -> PlainLayers:
         blocking = [layer for layer in self.layers if layer.layer not in ADVISORY]
         return {
             "all_passed": all(layer.passed is True for layer in blocking),

@@ -7,12 +7,12 @@ that is read back has the figures that were shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import NamedTuple, TypedDict, TypeVar, cast
 
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.judging.spend import Spend
 from honestone.core.numbers import exact, to_points
@@ -127,69 +127,172 @@ def joint_verdict(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 # ------------------------------------------------------------------------------------------------
+# What is stored. A record may be damaged, so that any field may be absent or hold anything.
+
+
+class _PlainSpend(TypedDict, total=False):
+    """A `Spend`. Tokens of a cache were never a part of this record."""
+
+    judge_calls: Json
+    cached_calls: Json
+    worker_calls: Json
+    input_tokens: Json
+    output_tokens: Json
+    target_calls: Json
+    cached_outputs: Json
+    usd: Json
+
+
+class _PlainRemark(TypedDict, total=False):
+    """A `SkillRemark`."""
+
+    rule: Json
+    line: Json
+    message: Json
+    suggestion: Json
+
+
+class _PlainBaseline(TypedDict, total=False):
+    """What names a `BaselineSide`; a skill's with what it cost."""
+
+    name: Json
+    run: Json
+    usage: object
+
+
+class _PlainSides(TypedDict, total=False):
+    """A `SidesComparison`: fields of both sides are at the top."""
+
+    verdict: Json
+    reasons: Json
+    execution_pass_rate: Json
+    baseline_pass_rate: Json
+    delta: Json
+    interval: Json
+    baseline: object
+    regressions: Json
+    comparison: object
+    usage: object
+    better: Json
+    worse: Json
+    mock: Json
+    structure: object
+    flags: Json
+    candidate_results: object
+    baseline_cached: Json
+    baseline_results: object
+
+
+class PlainComparison(TypedDict, total=False):
+    """A `RunComparison`, without the texts that the run's own cases hold."""
+
+    schema: Json
+    baseline: Json
+    candidate: Json
+    verdict: Json
+    reasons: Json
+    delta: Json
+    interval: Json
+    score_delta: Json
+    score_interval: Json
+    p: Json
+    wins: Json
+    losses: Json
+    ties: Json
+    regressions: Json
+    improvements: Json
+    missing: Json
+    new: Json
+    undecided: Json
+    unstable: Json
+    low_confidence_cases: Json
+    notes: Json
+    cases: object
+
+
+class _PlainPair(TypedDict, total=False):
+    """A `CasePair`. `unstable` is of both sides together; `fixed` and `broken` are left out where
+    they are empty.
+    """
+
+    id: Json
+    input: Json
+    baseline: object
+    candidate: object
+    delta: Json
+    unstable: Json
+    fixed: Json
+    broken: Json
+
+
+class _PlainSide(TypedDict, total=False):
+    """A `CaseSide`."""
+
+    status: Json
+    verdict: Json
+    score: Json
+    output: Json
+
+
+# ------------------------------------------------------------------------------------------------
 # written
 
 
-def sides_to_plain(sides: SidesComparison) -> dict[str, Json]:
+def sides_to_plain(sides: SidesComparison) -> _PlainSides:
     """What a run stores."""
     skill, baseline, comparison = sides.skill, sides.baseline, sides.comparison
-    plain: dict[str, Json] = {}
+    plain: _PlainSides = {}
     if sides.verdict is not None:
-        plain |= {"verdict": sides.verdict, "reasons": list(sides.reasons)}
+        plain["verdict"] = sides.verdict
+        plain["reasons"] = list(sides.reasons)
     if skill is not None:
         plain["execution_pass_rate"] = skill.pass_rate
     if baseline is not None:
-        plain |= {
-            "baseline_pass_rate": baseline.pass_rate,
-            "delta": sides.delta,
-            "interval": None if sides.interval is None else list(sides.interval),
-            "baseline": _baseline_to_plain(baseline, is_of_skill=skill is not None),
-        }
+        plain["baseline_pass_rate"] = baseline.pass_rate
+        plain["delta"] = sides.delta
+        plain["interval"] = None if sides.interval is None else list(sides.interval)
+        plain["baseline"] = _baseline_to_plain(baseline, is_of_skill=skill is not None)
     if comparison is not None:
         plain["regressions"] = list(comparison.found.regressions)
         plain["comparison"] = comparison_to_plain(comparison)
     if sides.spend is not None:
         plain["usage"] = _spend_to_plain(sides.spend)
     if sides.better is not None:
-        plain |= {"better": sides.better, "worse": sides.worse}
+        plain["better"] = sides.better
+        plain["worse"] = sides.worse
     if skill is not None:
-        plain |= {
-            "mock": skill.is_mock,
-            "structure": [one._asdict() for one in skill.structure],
-            "flags": list(skill.flags),
-            "candidate_results": [one.to_plain() for one in skill.results],
-        }
+        plain["mock"] = skill.is_mock
+        plain["structure"] = [one._asdict() for one in skill.structure]
+        plain["flags"] = list(skill.flags)
+        plain["candidate_results"] = [one.to_plain() for one in skill.results]
     if skill is not None and baseline is not None:
         plain["baseline_cached"] = baseline.is_cached
         plain["baseline_results"] = [one.to_plain() for one in baseline.results]
     return plain
 
 
-def _baseline_to_plain(baseline: BaselineSide, *, is_of_skill: bool) -> dict[str, Json]:
-    plain: dict[str, Json] = {"name": baseline.name, "run": baseline.run}
+def _baseline_to_plain(baseline: BaselineSide, *, is_of_skill: bool) -> _PlainBaseline:
+    plain: _PlainBaseline = {"name": baseline.name, "run": baseline.run}
     if is_of_skill:
         plain["usage"] = {} if baseline.spend is None else _spend_to_plain(baseline.spend)
     return plain
 
 
-# Tokens of a cache were never a part of this record.
-_COUNTS: Final = (
-    "judge_calls",
-    "cached_calls",
-    "worker_calls",
-    "input_tokens",
-    "output_tokens",
-    "target_calls",
-    "cached_outputs",
-)
+def _spend_to_plain(spend: Spend) -> _PlainSpend:
+    return {
+        "judge_calls": spend.judge_calls,
+        "cached_calls": spend.cached_calls,
+        "worker_calls": spend.worker_calls,
+        "input_tokens": spend.input_tokens,
+        "output_tokens": spend.output_tokens,
+        "target_calls": spend.target_calls,
+        "cached_outputs": spend.cached_outputs,
+        "usd": spend.usd or None,
+    }
 
 
-def _spend_to_plain(spend: Spend) -> dict[str, Json]:
-    return {**{name: getattr(spend, name) for name in _COUNTS}, "usd": spend.usd or None}
-
-
-def comparison_to_plain(comparison: RunComparison) -> dict[str, Json]:
-    """A comparison as a run stores it: without the texts that the run's own cases hold."""
+def comparison_to_plain(comparison: RunComparison) -> PlainComparison:
+    """A comparison as a run stores it."""
     found = comparison.found
     return {
         "schema": COMPARISON,
@@ -207,17 +310,19 @@ def comparison_to_plain(comparison: RunComparison) -> dict[str, Json]:
         "wins": found.wins,
         "losses": found.losses,
         "ties": found.ties,
-        **{name: list(getattr(found, name)) for name in _LISTS},
+        "regressions": list(found.regressions),
+        "improvements": list(found.improvements),
+        "missing": list(found.missing),
+        "new": list(found.new),
+        "undecided": list(found.undecided),
+        "unstable": list(found.unstable),
         "low_confidence_cases": found.low_confidence,
         "notes": list(comparison.notes),
         "cases": [_pair_to_plain(pair) for pair in found.pairs],
     }
 
 
-_LISTS: Final = ("regressions", "improvements", "missing", "new", "undecided", "unstable")
-
-
-def _pair_to_plain(pair: CasePair) -> dict[str, Json]:
+def _pair_to_plain(pair: CasePair) -> _PlainPair:
     return {
         "id": pair.id,
         "input": None,
@@ -230,7 +335,7 @@ def _pair_to_plain(pair: CasePair) -> dict[str, Json]:
     }
 
 
-def _side_to_plain(side: CaseSide, output: str | None) -> dict[str, Json]:
+def _side_to_plain(side: CaseSide, output: str | None) -> _PlainSide:
     return {
         "status": side.status.value,
         "verdict": str(OUTCOMES[side.status]),
@@ -243,8 +348,9 @@ def _side_to_plain(side: CaseSide, output: str | None) -> dict[str, Json]:
 # read back
 
 
-def sides_from_plain(plain: JsonObject) -> SidesComparison:
+def sides_from_plain(stored: Json) -> SidesComparison:
     """What a run stored. Raises TypeError, ValueError or KeyError where it is damaged."""
+    plain = _object(stored, _PlainSides)
     comparison, spend = plain.get("comparison"), plain.get("usage")
     verdict = plain.get("verdict")
     return SidesComparison(
@@ -254,14 +360,14 @@ def sides_from_plain(plain: JsonObject) -> SidesComparison:
         reasons=_texts(plain.get("reasons")),
         delta=_as_float(plain.get("delta")),
         interval=_numbers(plain.get("interval")),
-        comparison=None if comparison is None else comparison_from_plain(_object(comparison)),
-        spend=None if spend is None else _spend_from_plain(_object(spend)),
+        comparison=None if comparison is None else comparison_from_plain(comparison),
+        spend=None if spend is None else _spend_from_plain(spend),
         better=_as_float(plain.get("better")),
         worse=_as_float(plain.get("worse")),
     )
 
 
-def _skill_from_plain(plain: JsonObject) -> SkillSide:
+def _skill_from_plain(plain: _PlainSides) -> SkillSide:
     return SkillSide(
         pass_rate=_as_float(plain.get("execution_pass_rate")),
         is_mock=plain.get("mock") is True,
@@ -271,8 +377,8 @@ def _skill_from_plain(plain: JsonObject) -> SkillSide:
     )
 
 
-def _remark_from_plain(value: Json) -> SkillRemark:
-    plain = _object(value)
+def _remark_from_plain(value: object) -> SkillRemark:
+    plain = _object(value, _PlainRemark)
     return SkillRemark(
         rule=str(plain["rule"]),
         line=_count(plain.get("line")),
@@ -281,28 +387,38 @@ def _remark_from_plain(value: Json) -> SkillRemark:
     )
 
 
-def _baseline_from_plain(plain: JsonObject) -> BaselineSide:
-    named = _object(plain.get("baseline") or {})
+def _baseline_from_plain(plain: _PlainSides) -> BaselineSide:
+    named = _object(plain.get("baseline") or {}, _PlainBaseline)
     spend = named.get("usage")
     return BaselineSide(
         name=str(named.get("name") or ""),
         run=_text_or_none(named.get("run")),
         pass_rate=_as_float(plain.get("baseline_pass_rate")),
-        spend=_spend_from_plain(_object(spend)) if spend else None,
+        spend=_spend_from_plain(spend) if spend else None,
         is_cached=plain.get("baseline_cached") is True,
         results=_results(plain.get("baseline_results")),
     )
 
 
-def _spend_from_plain(plain: JsonObject) -> Spend:
-    counts = {name: _count(plain.get(name)) for name in _COUNTS}
-    return Spend(usd=_as_float(plain.get("usd")), **counts)
+def _spend_from_plain(value: object) -> Spend:
+    plain = _object(value, _PlainSpend)
+    return Spend(
+        usd=_as_float(plain.get("usd")),
+        judge_calls=_count(plain.get("judge_calls")),
+        cached_calls=_count(plain.get("cached_calls")),
+        worker_calls=_count(plain.get("worker_calls")),
+        input_tokens=_count(plain.get("input_tokens")),
+        output_tokens=_count(plain.get("output_tokens")),
+        target_calls=_count(plain.get("target_calls")),
+        cached_outputs=_count(plain.get("cached_outputs")),
+    )
 
 
-def comparison_from_plain(plain: JsonObject) -> RunComparison:
+def comparison_from_plain(value: object) -> RunComparison:
     """A comparison that a run stored. Raises TypeError, ValueError or KeyError where it is
     damaged.
     """
+    plain = _object(value, PlainComparison)
     wins, losses = _count(plain.get("wins")), _count(plain.get("losses"))
     p = _as_float(plain.get("p"))
     interval, score_interval = plain.get("interval"), plain.get("score_interval")
@@ -333,8 +449,8 @@ def comparison_from_plain(plain: JsonObject) -> RunComparison:
     )
 
 
-def _pair_from_plain(value: Json) -> CasePair:
-    plain = _object(value)
+def _pair_from_plain(value: object) -> CasePair:
+    plain = _object(value, _PlainPair)
     input = _text_or_none(plain.get("input"))
     is_unstable = plain.get("unstable") is True
     return CasePair(
@@ -346,9 +462,9 @@ def _pair_from_plain(value: Json) -> CasePair:
     )
 
 
-def _side_from_plain(value: Json, input: str | None, *, is_unstable: bool) -> CaseSide:
+def _side_from_plain(value: object, input: str | None, *, is_unstable: bool) -> CaseSide:
     """`is_unstable`: the record says it of both sides together."""
-    plain = _object(value)
+    plain = _object(value, _PlainSide)
     return CaseSide(
         status=Status(str(plain["status"])),
         score=_share(plain.get("score")),
@@ -358,17 +474,21 @@ def _side_from_plain(value: Json, input: str | None, *, is_unstable: bool) -> Ca
     )
 
 
-def _results(value: Json) -> tuple[TaskResult, ...]:
-    return tuple(TaskResult.from_plain(_object(one)) for one in _list(value))
+def _results(value: object) -> tuple[TaskResult, ...]:
+    return tuple(TaskResult.from_plain(_object(one, dict[str, Json])) for one in _list(value))
 
 
-def _object(value: Json) -> JsonObject:
+_S = TypeVar("_S")
+
+
+def _object(value: object, of: Callable[[], _S]) -> _S:
+    """An object on record, of which any field may be absent or hold anything."""
     if not isinstance(value, Mapping):
         raise ValueError("an object was expected in what is on record of two sides")
-    return value
+    return cast(_S, value)
 
 
-def _list(value: Json) -> Sequence[Json]:
+def _list(value: object) -> Sequence[Json]:
     if value is None:
         return ()
     if not isinstance(value, list | tuple):

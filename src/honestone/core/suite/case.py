@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypedDict
 
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Codec, Form, Json, JsonObject, as_json, built
@@ -276,9 +276,27 @@ def split_of(id: str) -> Split:
     return Split.VAL if percent < 80 else Split.TEST
 
 
+class TaskDocument(TypedDict):
+    """What a target is given of a case: messages with role and content, files, commands."""
+
+    input: Sequence[Json]
+    workspace: JsonObject | None
+    setup: Sequence[str]
+
+
+class CaseDocument(TaskDocument):
+    """What decides what a score of a case means; its digest is the case's contract."""
+
+    rubric: ContractDocument
+    reference: str | None
+    attempts: int
+    attempt_rule: str
+    expect: JsonObject | None
+
+
 def case_document(
     case: Case, *, workspace: str | None = None, rubric: ContractDocument | None = None
-) -> dict[str, object]:
+) -> CaseDocument:
     """What decides what a score of this case means, as plain JSON values: hashed, it is the case's
     contract.
 
@@ -294,15 +312,17 @@ def case_document(
         "setup": task["setup"],
         "attempts": case.attempts,
         "attempt_rule": str(case.attempt_rule),
-        "expect": case.expect and case.expect.to_plain(),
+        "expect": None if case.expect is None else case.expect.to_plain(),
     }
 
 
-def task_document(case: Case, *, workspace: str | None = None) -> dict[str, object]:
+def task_document(case: Case, *, workspace: str | None = None) -> TaskDocument:
     """The part of a case that a target is given."""
     return {
         "input": _messages(case.messages),
-        "workspace": case.workspace and {**case.workspace.to_plain(), "digest": workspace},
+        "workspace": None
+        if case.workspace is None
+        else {**case.workspace.to_plain(), "digest": workspace},
         "setup": list(case.setup),
     }
 
