@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import ceil
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, TypedDict, cast
 
 from honestone.adapters.checks import grading
 from honestone.adapters.checks import text as text_checks
@@ -456,13 +456,28 @@ async def _pytest(check: Check, subject: Subject) -> CheckAnswer:
         )
     if answer["patched"] or _has_changed(before, state_of(copy.extra)):
         return None, "the code under test changed pytest or the tests while they ran"
-    return _count(answer, _summary(ended.stderr.decode(errors="replace")))
+    return _count(cast(_TestCounts, answer), _summary(ended.stderr.decode(errors="replace")))
 
 
-_UNMET: Final = ("failed", "skipped", "xfailed", "xpassed", "deselected")
+_Counted: TypeAlias = Literal["passed", "failed", "skipped", "xfailed", "xpassed", "deselected"]
+_UNMET: Final[tuple[_Counted, ...]] = ("failed", "skipped", "xfailed", "xpassed", "deselected")
+_COUNTED: Final[tuple[_Counted, ...]] = ("passed", *_UNMET)
 
 
-def _count(answer: Mapping[str, Any], summary: str) -> CheckAnswer:
+class _TestCounts(TypedDict, total=False):
+    """What our plugin counted in a run of pytest; `exit` is pytest's own code."""
+
+    exit: int
+    collected: int
+    passed: int
+    failed: int
+    skipped: int
+    xfailed: int
+    xpassed: int
+    deselected: int
+
+
+def _count(answer: _TestCounts, summary: str) -> CheckAnswer:
     """Met is only what was collected, run and passed, all of it."""
     code, collected = answer["exit"], answer["collected"]
     if code not in (0, 1) or not collected + answer["deselected"]:
@@ -473,7 +488,7 @@ def _count(answer: Mapping[str, Any], summary: str) -> CheckAnswer:
     if code == 1 and answer["failed"]:
         return False, summary
     if any(answer[kind] for kind in _UNMET):
-        counts = ", ".join(f"{answer[kind]} {kind}" for kind in ("passed", *_UNMET) if answer[kind])
+        counts = ", ".join(f"{answer[kind]} {kind}" for kind in _COUNTED if answer[kind])
         return False, f"not every test passed: {counts}"
     if code != 0 or answer["passed"] != collected:
         return (

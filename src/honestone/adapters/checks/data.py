@@ -11,7 +11,7 @@ from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, TypedDict, cast
 
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.check_input import Setting, Subject, finding, over_texts
@@ -295,7 +295,14 @@ def _calls_in(text: str) -> str:
         return "[]"
 
 
-def _calls(value: Any) -> Iterator[dict[str, Any]]:
+class _Call(TypedDict):
+    """A call of a function that a text writes down."""
+
+    name: str
+    arguments: object
+
+
+def _calls(value: Any) -> Iterator[_Call]:
     if isinstance(value, dict) and isinstance(value.get("name"), str):
         given: Any = next(
             (value[key] for key in ("arguments", "args", "input") if key in value), {}

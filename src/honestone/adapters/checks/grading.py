@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from honestone.adapters.checks.check_input import Subject
 from honestone.adapters.checks.trace import known_of
@@ -16,7 +16,7 @@ from honestone.core.json_value import json_once
 from honestone.core.judging.rubric import Check
 from honestone.core.numbers import exact
 from honestone.ports import Output
-from honestone.system.loose_json import Table, tables
+from honestone.system.loose_json import records
 from honestone.system.processes.process import Ended
 from honestone.system.processes.program import how_ended, last_words
 
@@ -38,11 +38,35 @@ def request(check: Check, subject: Subject, *, workspace: Path | None) -> str:
     )
 
 
-def _summary(output: Output) -> dict[str, Any]:
+class _Tokens(TypedDict):
+    """The tokens of a run."""
+
+    input: int | None
+    output: int | None
+
+
+class _TraceSummary(TypedDict):
+    """A run in figures, as graders are given it."""
+
+    event_count: int | None
+    tool_calls: dict[str, int] | None
+    token_usage: _Tokens | None
+    cost_usd: float | None
+    duration_ms: float | None
+
+
+class _Assertion(TypedDict, total=False):
+    """One thing that a grader looked at."""
+
+    text: object
+    passed: object
+
+
+def _summary(output: Output) -> _TraceSummary:
     """Null is unknown."""
     known = known_of(output)
     calls = known.tool_calls
-    tokens = {"input": known.input_tokens, "output": known.output_tokens}
+    tokens: _Tokens = {"input": known.input_tokens, "output": known.output_tokens}
     return {
         "event_count": None if calls is None else len(calls),
         "tool_calls": None if calls is None else dict(Counter(call.name for call in calls)),
@@ -90,7 +114,7 @@ def answer(check: Check, ended: Ended) -> CheckAnswer:
     except (ValueError, RecursionError) as error:
         return None, visible(f"the grader's answer cannot be read: {error}")
     least = exact(check.option("min_score", 1.0))
-    return score >= least, _note(report, score)
+    return score >= least, _note(report.get("assertions"), score)
 
 
 def _is_only_text(check: Check, printed: str) -> bool:
@@ -112,16 +136,16 @@ def score_of(report: Any) -> Fraction:
         if not 0 <= score <= 1:
             raise ValueError(f"its `score` is {written}, not from 0 to 1")
         return score
-    passed = [one.get("passed") for one in tables(report.get("assertions"))]
+    passed = [one.get("passed") for one in records(report.get("assertions"), _Assertion)]
     if not passed or not all(isinstance(one, bool) for one in passed):
         raise ValueError("it has no `score`")
     return Fraction(passed.count(True), len(passed))
 
 
-def _note(report: Table, score: Fraction) -> str:
+def _note(assertions: object, score: Fraction) -> str:
     failed = [
         str(one.get("text", ""))
-        for one in tables(report.get("assertions"))
+        for one in records(assertions, _Assertion)
         if one.get("passed") is False
     ]
     return f"score {float(score):g}" + (f": {'; '.join(failed[:3])}" if failed else "")

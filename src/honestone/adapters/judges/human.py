@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol, TypedDict
 
 from honestone.core.artifact import digest_of
-from honestone.core.judging.ballot import Mark, Question, Reading
+from honestone.core.judging.ballot import Answer, Mark, Question, Reading
 from honestone.core.judging.request import judge_request
-from honestone.core.judging.rubric import Key
+from honestone.core.judging.rubric import Item, Key
 from honestone.core.reading.answers import load_strict, read_program
 from honestone.ports import CallFailed, Reply, Request
 
@@ -76,12 +76,12 @@ def write_reply(question: Question, marks: Mapping[Key, Mark | None]) -> str:
     """What a person said as the JSON that script judges print; `skipped` names what was left out on
     purpose.
     """
-    criteria: dict[str, Any] = {}
+    criteria: dict[str, _Entry | _Items | None] = {}
     for criterion in question.criteria:
-        items: dict[str, Any] = {}
+        items: dict[str, _Entry | None] = {}
         for item in criterion.items:
             mark = marks.get((criterion.id, item.id))
-            entry = _entry("met" if item.anchors is None else "score", mark)
+            entry = _entry(item, mark)
             if item.whole:
                 criteria[criterion.id] = entry
             else:
@@ -92,10 +92,25 @@ def write_reply(question: Question, marks: Mapping[Key, Mark | None]) -> str:
     return json.dumps({"criteria": criteria, "skipped": skipped}, ensure_ascii=False)
 
 
-def _entry(name: str, mark: Mark | None) -> dict[str, Any] | None:
+class _Entry(TypedDict, total=False):
+    """What was answered: yes or no in `met`, a level in `score`."""
+
+    met: Answer
+    score: Answer
+    evidence: list[str]
+    suggestion: str
+
+
+class _Items(TypedDict):
+    """The answers to the items of a criterion."""
+
+    items: dict[str, _Entry | None]
+
+
+def _entry(item: Item, mark: Mark | None) -> _Entry | None:
     if mark is None:
         return None
-    entry: dict[str, Any] = {name: mark.answer}
+    entry: _Entry = {"met": mark.answer} if item.anchors is None else {"score": mark.answer}
     if mark.evidence:
         entry["evidence"] = list(mark.evidence)
     if mark.suggestion:

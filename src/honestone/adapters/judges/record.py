@@ -15,15 +15,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, TypedDict
 
 from honestone.core.artifact import digest_of
 from honestone.core.errors import FileError
 from honestone.core.judging.ballot import Question, Reading
+from honestone.core.judging.contract import Identity
 from honestone.core.judging.rubric import RepeatedIds
 from honestone.core.reading.answers import load_strict, read_program
 from honestone.ports import CallFailed, NothingToClose, Reply, Request
-from honestone.system.loose_json import Table, tables
+from honestone.system.loose_json import record, records
 
 _HINT = "record:FILE takes JSON, or one JSON object a line, in the shape that script judges print"
 _TREE_HINT = (
@@ -51,14 +52,15 @@ class RecordJudge(NothingToClose):
             raise FileError(
                 f"the recorded answers {str(path)!r} are not UTF-8 (byte {error.start})", hint=_HINT
             ) from None
-        self.identity: Table = {"kind": "record", "digest": digest_of(data)}
+        self.identity: Identity = {"kind": "record", "digest": digest_of(data)}
         self._rows = _index(_rows(text, path), path)
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         artifact = question.artifact
-        body: dict[str, Any] = {"path": artifact.path, "digest": artifact.version.digest}
+        body: _Asked = {"path": artifact.path, "digest": artifact.version.digest}
         if question.case is not None:
-            body |= {"case": question.case, "attempt": question.attempt}
+            body["case"] = question.case
+            body["attempt"] = question.attempt
         return Request(body=json.dumps(body))
 
     async def ask(self, request: Request, question: Question) -> Reply:
@@ -77,6 +79,33 @@ class RecordJudge(NothingToClose):
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
         return read_program(reply.text, question)
+
+
+class _Asked(TypedDict, total=False):
+    """Whose answers are looked for; a case of a suite is found by its id."""
+
+    path: str
+    digest: str
+    case: str
+    attempt: int
+
+
+class _Node(TypedDict, total=False):
+    """A node of a graded tree. One without `sub_tasks` is a leaf, a question with its score."""
+
+    id: object
+    sub_tasks: object
+    criteria: object
+    score: object
+    valid_score: object
+    explanation: object
+
+
+class _LeafAnswer(TypedDict):
+    """The answer to a leaf, as script judges print one."""
+
+    score: object
+    suggestion: str | None
 
 
 def _rows(text: str, path: Path) -> list[tuple[str, str]]:
@@ -105,22 +134,21 @@ def _rows(text: str, path: Path) -> list[tuple[str, str]]:
 
 
 def _record_row(row: object, text: str, path: Path) -> tuple[str, str]:
-    return _name(row), _as_answers(row, path) if _is_tree(row) else text
+    tree = record(row, _Node)
+    return _name(row), _as_answers(tree, path) if _is_tree(tree) else text
 
 
-def _is_tree(row: object) -> TypeGuard[Table]:
-    return (
-        isinstance(row, dict) and "criteria" not in row and isinstance(row.get("sub_tasks"), list)
-    )
+def _is_tree(row: _Node) -> bool:
+    return "criteria" not in row and isinstance(row.get("sub_tasks"), list)
 
 
-def _as_answers(tree: Table, path: Path) -> str:
+def _as_answers(tree: _Node, path: Path) -> str:
     """The leaves of a graded tree in the shape that script judges print.
 
     `score` answers a yes/no question too, when it is 0 or 1. A leaf without a valid score has no
     answer, which is not a 0. Inner nodes' scores are not read: the rubric adds up.
     """
-    answers: dict[str, Any] = {}
+    answers: dict[str, _LeafAnswer | None] = {}
     is_graded = False
     ids = RepeatedIds()
     for leaf, is_leaf in _nodes(tree):
@@ -142,20 +170,20 @@ def _as_answers(tree: Table, path: Path) -> str:
     return json.dumps({"criteria": answers}, default=repr)
 
 
-def _why_not(leaf: Table) -> str | None:
+def _why_not(leaf: _Node) -> str | None:
     """Why a leaf is not fully met, where the grader said so."""
     explanation = leaf.get("explanation")
     return explanation if isinstance(explanation, str) and leaf.get("score") != 1 else None
 
 
-def _nodes(tree: Table) -> Iterator[tuple[Table, bool]]:
+def _nodes(tree: _Node) -> Iterator[tuple[_Node, bool]]:
     """Every node, and whether it is a leaf. In reading order, without recursion: how deep a file is
     nested is up to whoever wrote it.
     """
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        children = tables(node.get("sub_tasks"))
+        children = records(node.get("sub_tasks"), _Node)
         yield node, not children
         waiting += reversed(children)
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from honestone.adapters.people.keys import Press
 from honestone.core.judging.ballot import NOT_APPLICABLE, Answer, Mark, Question, answer_problem
@@ -270,7 +270,27 @@ def _finish_typing(sheet: Sheet) -> None:
     sheet.typing, sheet.text = None, ""
 
 
-def draft_of(sheet: Sheet) -> dict[str, Any]:
+class StoredAnswer(TypedDict):
+    """What was answered to an item: its key, and the fields of `ItemAnswer`."""
+
+    item: list[str]
+    answer: Answer | None
+    skipped: bool
+    evidence: str
+    suggestion: str
+
+
+class SheetDraft(TypedDict):
+    """A sheet that is not handed in yet."""
+
+    schema: str
+    at: int
+    typing: str | None
+    text: str
+    said: list[StoredAnswer]
+
+
+def draft_of(sheet: Sheet) -> SheetDraft:
     """The sheet as JSON values; `restore` takes it back."""
     return {
         "schema": DRAFT,
@@ -278,7 +298,13 @@ def draft_of(sheet: Sheet) -> dict[str, Any]:
         "typing": sheet.typing,
         "text": sheet.text,
         "said": [
-            {"item": list(asked.key), **asdict(entry)}
+            {
+                "item": list(asked.key),
+                "answer": entry.answer,
+                "skipped": entry.skipped,
+                "evidence": entry.evidence,
+                "suggestion": entry.suggestion,
+            }
             for asked, entry in zip(sheet.items, sheet.entries, strict=True)
         ],
     }

@@ -12,9 +12,9 @@ import json
 import os
 import time
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from honestone.adapters.endpoint import Endpoint, EndpointAnswer, key_header
 from honestone.adapters.machine import require
@@ -24,6 +24,7 @@ from honestone.adapters.transport import hold, let_go
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.errors import SettingsError
+from honestone.core.judging.contract import Identity
 from honestone.core.judging.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Case
@@ -52,7 +53,7 @@ class HttpTarget:
         )
         self._host = parts.netloc
         self._key_env = key_env
-        self.identity: Mapping[str, Any] = {"kind": "http", "url": url}
+        self.identity: Identity = {"kind": "http", "url": url}
         self.needs = (
             NO_NEEDS if key_env is None else MachineNeeds(keys=(KeyNeed(variables=(key_env,)),))
         )
@@ -96,8 +97,48 @@ def _read_answer(answer: EndpointAnswer) -> Output:
     return as_output(answer.body, is_json="json" in kind.casefold())
 
 
-def _body(task: Task) -> dict[str, Any]:
-    body: dict[str, Any] = {
+class _Message(TypedDict):
+    """A message of a case."""
+
+    role: str
+    content: str
+
+
+class _File(TypedDict):
+    """A text file of a folder."""
+
+    path: str
+    text: str
+
+
+class _Content(TypedDict):
+    """A file with its text, or a folder with its text files."""
+
+    digest: str
+    text: NotRequired[str]
+    files: NotRequired[list[_File]]
+
+
+class _Skill(_Content):
+    """A skill that the agent has."""
+
+    name: str
+
+
+class _Body(TypedDict):
+    """What a target is sent."""
+
+    input: str
+    messages: list[_Message]
+    case: str
+    attempt: int
+    artifact: NotRequired[_Content]
+    skill: NotRequired[_Skill]
+    more_skills: NotRequired[list[_Skill]]
+
+
+def _body(task: Task) -> _Body:
+    body: _Body = {
         "input": prompt_of(task),
         "messages": [
             {"role": message.role, "content": message.content} for message in task.messages
@@ -114,12 +155,12 @@ def _body(task: Task) -> dict[str, Any]:
     return body
 
 
-def _skill(skill: Skill) -> dict[str, Any]:
+def _skill(skill: Skill) -> _Skill:
     return {"name": skill.name, **_content(skill.version)}
 
 
-def _content(version: Version) -> dict[str, Any]:
+def _content(version: Version) -> _Content:
     if not version.is_folder:
         return {"digest": version.digest, "text": version.text}
-    files = [{"path": path, "text": text} for path, text in version.texts.items()]
+    files: list[_File] = [{"path": path, "text": text} for path, text in version.texts.items()]
     return {"digest": version.digest, "files": files}

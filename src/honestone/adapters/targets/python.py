@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from honestone.adapters.targets._child import MARK
 from honestone.adapters.targets.command import failure_of, given_of
@@ -29,7 +29,7 @@ from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 from honestone.system.files import make_copy, remove
-from honestone.system.loose_json import Table, table
+from honestone.system.loose_json import record
 from honestone.system.processes.commands import NotStarted, describe_command
 from honestone.system.processes.environment import base_environment, needs_of_variables
 from honestone.system.processes.warm import Gone, WarmProgram
@@ -114,7 +114,7 @@ class PythonTarget:
             why = str(error)
         return Output(text="", error=why, duration_ms=since(began))
 
-    async def _alone(self, task: Task, timeout: float) -> Table:
+    async def _alone(self, task: Task, timeout: float) -> _ProgramAnswer:
         with workdir_for(task, cwd=self._cwd, pass_env=self._pass_env) as workdir:
             program = await self._ready(workdir.cwd, workdir.env, timeout)
             try:
@@ -123,7 +123,7 @@ class PythonTarget:
             finally:
                 await asyncio.to_thread(program.end)
 
-    async def _warm(self, task: Task, timeout: float) -> Table:
+    async def _warm(self, task: Task, timeout: float) -> _ProgramAnswer:
         began = time.monotonic()
         if self._idle:
             program = self._idle.pop()
@@ -184,7 +184,7 @@ async def _call(
     cwd: Path,
     env: Mapping[str, str],
     timeout: float,
-) -> Table:
+) -> _ProgramAnswer:
     asked = {
         "input": given_of(task),
         "artifact": None if artifact is None else str(artifact),
@@ -208,7 +208,17 @@ def _copy(task: Task, workdir: Path) -> Iterator[Path | None]:
         remove(place)
 
 
-def _read_reply(answer: bytes) -> Table:
+class _ProgramAnswer(TypedDict, total=False):
+    """What the program answers: that it found the function, what this returned, or what went
+    wrong.
+    """
+
+    found: object
+    returned: Any
+    error: Any
+
+
+def _read_reply(answer: bytes) -> _ProgramAnswer:
     with contextlib.suppress(Misread):
-        return table(parsed(answer.decode("utf-8", "replace")))
+        return record(parsed(answer.decode("utf-8", "replace")), _ProgramAnswer)
     return {}

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations, islice
 from pathlib import Path
-from typing import Any, Final, TypeAlias, overload
+from typing import Any, Final, TypeAlias, TypedDict, overload
 from weakref import finalize
 
 from honestone.core.artifact import as_text, digest_of
@@ -35,7 +35,7 @@ from honestone.core.json_value import (
     visible,
 )
 from honestone.core.judging.rubric import slug
-from honestone.system.loose_json import Table, down, table
+from honestone.system.loose_json import Table, down, record, table
 
 MAX_BYTES: Final = 500_000_000
 SHAPE: Final = (
@@ -297,15 +297,83 @@ def _line_numbers(text: str, steps: Sequence[str]) -> list[str]:
 # the rows
 
 
-def _outputs_of(row: Table) -> Iterator[RecordedOutput]:
-    if "testCase" in row or "testIdx" in row:
-        yield _of_promptfoo(row)
-    elif isinstance(row.get("output"), dict) and {"completion", "choices"} & row["output"].keys():
-        yield _of_inspect(row)
-    elif "test_id" in row or "shown_attempt" in row:
-        yield from _of_report(row)
+class _Attempt(TypedDict, total=False):
+    """An attempt at a case of a report."""
+
+    attempt: object
+    status: object
+    output: object
+    error: object
+    reasons: object
+    trace: object
+    duration_ms: object
+    diff: object
+
+
+class _ReportCase(_Attempt, total=False):
+    """A case of a report, which is its own attempt where it had one."""
+
+    id: object
+    test_id: object
+    attempts: object
+    input: object
+    target: object
+    token_usage: object
+    cost_usd: object
+
+
+class _InspectOutput(TypedDict, total=False):
+    """What a model answered, in a log of Inspect."""
+
+    completion: object
+    choices: object
+    usage: object
+    time: object
+    error: object
+    model: object
+
+
+class _InspectSample(TypedDict, total=False):
+    """A sample of such a log."""
+
+    id: object
+    epoch: object
+    output: object
+    error: object
+
+
+class _PromptfooResponse(TypedDict, total=False):
+    """What a provider answered, in a result of promptfoo."""
+
+    output: object
+    error: object
+    tokenUsage: object
+
+
+class _PromptfooResult(TypedDict, total=False):
+    """Such a result."""
+
+    testCase: object
+    testIdx: object
+    vars: object
+    prompt: object
+    provider: object
+    response: object
+    error: object
+    cost: object
+    latencyMs: object
+
+
+def _outputs_of(row: object) -> Iterator[RecordedOutput]:
+    keys, output = table(row).keys(), table(row).get("output")
+    if keys & {"testCase", "testIdx"}:
+        yield _of_promptfoo(record(row, _PromptfooResult))
+    elif table(output).keys() & {"completion", "choices"}:
+        yield _of_inspect(record(row, _InspectSample))
+    elif keys & {"test_id", "shown_attempt"}:
+        yield from _of_report(record(row, _ReportCase))
     else:
-        yield _plain_output(row)
+        yield _plain_output(table(row))
 
 
 def _plain_output(row: Table) -> RecordedOutput:
@@ -319,7 +387,7 @@ def _plain_output(row: Table) -> RecordedOutput:
     )
 
 
-def _of_report(row: Table) -> Iterator[RecordedOutput]:
+def _of_report(row: _ReportCase) -> Iterator[RecordedOutput]:
     """A case of `honestone.report/1`, or a line of `--format jsonl`: every attempt that it holds."""
     name, attempts = _id(row.get("test_id", row.get("id"))), row.get("attempts")
     reported = {
@@ -327,9 +395,10 @@ def _of_report(row: Table) -> Iterator[RecordedOutput]:
         "token_usage": row.get("token_usage"),
         "cost_usd": row.get("cost_usd"),
     }
-    for each in attempts if isinstance(attempts, list) and attempts else [row]:
-        if not isinstance(each, dict):
+    for one in attempts if isinstance(attempts, list) and attempts else [row]:
+        if not isinstance(one, dict):
             raise _NotARow("`attempts` holds something that is not an attempt")
+        each = record(one, _Attempt)
         has_failed = each.get("status", row.get("status")) == "target-error"
         trace = each.get("trace")
         if isinstance(trace, dict):
@@ -352,11 +421,12 @@ def _of_report(row: Table) -> Iterator[RecordedOutput]:
         )
 
 
-def _of_inspect(row: Table) -> RecordedOutput:
-    response, failed = row["output"], row.get("error")
+def _of_inspect(row: _InspectSample) -> RecordedOutput:
+    response, failed = record(row.get("output"), _InspectOutput), row.get("error")
     text = response.get("completion")
-    if text is None and isinstance(response.get("choices"), list) and response["choices"]:
-        text = _content(down(response["choices"][0], "message", "content"))
+    choices = response.get("choices")
+    if text is None and isinstance(choices, list) and choices:
+        text = _content(down(choices[0], "message", "content"))
     usage = response.get("usage")
     seconds = response.get("time")
     return RecordedOutput(
@@ -381,12 +451,12 @@ def _content(content: object) -> object:
     )
 
 
-def _of_promptfoo(row: Table) -> RecordedOutput:
-    response = row.get("response")
-    output = down(response, "output")
+def _of_promptfoo(row: _PromptfooResult) -> RecordedOutput:
+    response = record(row.get("response"), _PromptfooResponse)
+    output = response.get("output")
     if output is not None and not isinstance(output, str):
         output = json.dumps(output, ensure_ascii=False)
-    usage = down(response, "tokenUsage")
+    usage = response.get("tokenUsage")
     reported = {
         "input_tokens": down(usage, "prompt"),
         "output_tokens": down(usage, "completion"),
@@ -396,31 +466,32 @@ def _of_promptfoo(row: Table) -> RecordedOutput:
         names=tuple(_promptfoo_names(row)),
         attempt=None,
         output=output,
-        error=_text_or_none(down(response, "error")) or _text_or_none(row.get("error")),
+        error=_text_or_none(response.get("error")) or _text_or_none(row.get("error")),
         reported=reported,
         duration_ms=row.get("latencyMs"),
-        made_by=_text_or_none(down(row, "provider", "id")) or _text_or_none(row.get("provider")),
+        made_by=_text_or_none(down(row.get("provider"), "id"))
+        or _text_or_none(row.get("provider")),
     )
 
 
-def _promptfoo_names(row: Table) -> Iterator[str]:
+def _promptfoo_names(row: _PromptfooResult) -> Iterator[str]:
     """What the reader of promptfoo's configs calls the case: [PROMPT/]TEST[/VALUE...], the values
     being those of variables that list several. Which these are is not in a result, so each choice
     of them is a name.
     """
-    described = _text_or_none(down(row, "testCase", "description"))
+    described = _text_or_none(down(row.get("testCase"), "description"))
     test = _test_number(row.get("testIdx")) if described is None else slug(described, limit=60)
     if described is not None:
         yield described
-    variables = row.get("vars") or down(row, "testCase", "vars")
+    variables = row.get("vars") or down(row.get("testCase"), "vars")
     values = (
         [slug(_spelled(value), limit=24) for value in variables.values()]
         if isinstance(variables, dict)
         else []
     )
     label = (
-        _text_or_none(down(row, "prompt", "label"))
-        or _text_or_none(down(row, "prompt", "raw"))
+        _text_or_none(down(row.get("prompt"), "label"))
+        or _text_or_none(down(row.get("prompt"), "raw"))
         or ""
     )
     prompts = [

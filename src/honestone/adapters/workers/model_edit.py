@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NotRequired, TypeAlias, TypedDict
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
@@ -336,11 +336,18 @@ def _path(named: str, files: Mapping[str, Shown], place: Path) -> str:
     )
 
 
-def _objects_with_edits(text: str) -> list[dict[str, Any]]:
+class _Edits(TypedDict):
+    """What a model wrote: a list of edits, which are not looked at yet, and why."""
+
+    edits: list[object]
+    summary: NotRequired[object]
+
+
+def _objects_with_edits(text: str) -> list[_Edits]:
     """Whole top-level objects that have a list of edits, in order."""
     # Not strict: a raw line break inside a string is a common slip that can mean only one thing.
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=each_once)
-    found: list[dict[str, Any]] = []
+    found: list[_Edits] = []
     at = text.find("{")
     for _ in range(_MAX_OBJECTS):
         if at < 0:

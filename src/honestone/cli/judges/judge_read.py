@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, TypedDict
 
 import click
 
@@ -20,7 +20,16 @@ from honestone.core.errors import FileError, UsageError
 # Bytes of one JSON line. A longer one is reported and skipped, so that memory stays bounded.
 LONGEST_LINE = 50_000_000
 
-Reader = Callable[[str], dict[str, object]]
+
+class _Reading(TypedDict):
+    """What was read from a reply; `answer` is of the kind that was asked for, null without one."""
+
+    answer: object
+    problems: list[str]
+    repairs: list[str]
+
+
+Reader = Callable[[str], _Reading]
 
 
 @click.command("read")
@@ -106,7 +115,7 @@ def _show_unusable(run: str, *, as_json: bool) -> None:
     write("\n".join(lines) + "\n")
 
 
-def _print(reading: dict[str, object]) -> None:
+def _print(reading: _Reading) -> None:
     # As UTF-8 whatever the terminal's encoding is: this is data.
     click.echo(json.dumps(reading, ensure_ascii=False).encode("utf-8", "replace"))
 
@@ -128,7 +137,7 @@ def _reader(kind: str, scale: str | None, items: str | None) -> Reader:
     return lambda text: _reading_document(free_text.read_pairwise(text))
 
 
-def _reading_document(reading: Any) -> dict[str, object]:
+def _reading_document(reading: Any) -> _Reading:
     answer = reading.answer
     return {
         "answer": dict(answer) if isinstance(answer, Mapping) else answer,
@@ -184,7 +193,7 @@ def _lines(stdin: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
             yield number, line
 
 
-def _read_line(line: bytes | None, number: int, field: str, reader: Reader) -> dict[str, object]:
+def _read_line(line: bytes | None, number: int, field: str, reader: Reader) -> _Reading:
     if line is None:
         return _unread(f"line {number} is longer than {LONGEST_LINE // 1_000_000} MB")
     try:
@@ -196,5 +205,5 @@ def _read_line(line: bytes | None, number: int, field: str, reader: Reader) -> d
     return reader(row[field])
 
 
-def _unread(problem: str) -> dict[str, object]:
+def _unread(problem: str) -> _Reading:
     return {"answer": None, "problems": [problem], "repairs": []}

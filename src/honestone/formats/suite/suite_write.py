@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final
+from typing import TypeVar
 
 from honestone.core.errors import RubricError, UsageError
 from honestone.core.json_value import as_json
@@ -120,28 +120,58 @@ def _comment(text: str) -> list[str]:
 # in common
 
 
-# What a case has where neither it nor the suite says it.
-_USUAL: Final[Mapping[str, Any]] = {
-    "attempts": 1,
-    "attempt_rule": AttemptRule.MEAN,
-    "timeout": None,
-    "workspace": None,
-    "setup": (),
-    "teardown": (),
-}
+_V = TypeVar("_V")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HowItRuns:
+    """How the attempts at a case are made. The defaults hold where neither it nor the suite says
+    it.
+    """
+
+    attempts: int = 1
+    attempt_rule: AttemptRule = AttemptRule.MEAN
+    timeout: float | None = None
+    workspace: CaseWorkspace | None = None
+    setup: tuple[str, ...] = ()
+    teardown: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, case: Case) -> _HowItRuns:
+        return cls(
+            attempts=case.attempts,
+            attempt_rule=case.attempt_rule,
+            timeout=case.timeout,
+            workspace=case.workspace,
+            setup=case.setup,
+            teardown=case.teardown,
+        )
+
+    @classmethod
+    def of_all(cls, cases: Sequence[Case]) -> _HowItRuns:
+        """What all of them have, part by part."""
+        usual = cls()
+        return cls(
+            attempts=_only([case.attempts for case in cases], usual.attempts),
+            attempt_rule=_only([case.attempt_rule for case in cases], usual.attempt_rule),
+            timeout=_only([case.timeout for case in cases], usual.timeout),
+            workspace=_only([case.workspace for case in cases], usual.workspace),
+            setup=_only([case.setup for case in cases], usual.setup),
+            teardown=_only([case.teardown for case in cases], usual.teardown),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Common:
-    """What is said once for all cases: criteria and the gate over them, and of the keys of `_USUAL`
-    what all have.
+    """What is said once for all cases: criteria and the gate over them, and how all are
+    run.
     """
 
     threshold: Fraction
     floor: Fraction
     criteria: tuple[Criterion, ...]
     title: str
-    settings: Mapping[str, Any]
+    how_it_runs: _HowItRuns
 
     def names_gate_of(self, rubric: Rubric) -> bool:
         """Whether a case with this rubric can leave threshold, floor and title to the suite."""
@@ -164,16 +194,17 @@ def _common(cases: Sequence[Case]) -> _Common:
         or (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)
     ]
     criteria = _shared_criteria(cases, own_gate)
-    settings = {
-        key: _only([getattr(case, key) for case in cases], usual) for key, usual in _USUAL.items()
-    }
     title = title if criteria else ""
     return _Common(
-        threshold=threshold, floor=floor, criteria=criteria, title=title, settings=settings
+        threshold=threshold,
+        floor=floor,
+        criteria=criteria,
+        title=title,
+        how_it_runs=_HowItRuns.of_all(cases),
     )
 
 
-def _only(values: Sequence[Any], otherwise: Any) -> Any:
+def _only(values: Sequence[_V], otherwise: _V) -> _V:
     """The one value that all have."""
     return values[0] if all(value == values[0] for value in values) else otherwise
 
@@ -198,25 +229,27 @@ def _common_lines(common: _Common) -> list[str]:
         lines += rubric_lines(common.criteria, title=common.title)
     if (common.threshold, common.floor) != (DEFAULT_THRESHOLD, DEFAULT_FLOOR):
         lines += gate_lines(common.threshold, common.floor)
-    return [*lines, *_how_it_runs(common.settings, _USUAL)]
+    return [*lines, *_how_it_runs(common.how_it_runs, _HowItRuns())]
 
 
 def gate_lines(threshold: Fraction, floor: Fraction) -> list[str]:
     return [f"threshold: {number_text(threshold * 100)}", f"floor: {number_text(floor * 100)}"]
 
 
-def _how_it_runs(settings: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Iterator[str]:
+def _how_it_runs(how: _HowItRuns, otherwise: _HowItRuns) -> Iterator[str]:
     """What differs from what would hold anyway."""
-    differs = {key: value for key, value in settings.items() if value != otherwise[key]}
-    for key in ("attempts", "attempt_rule"):
-        if key in differs:
-            yield f"{key}: {differs[key]}"
-    if differs.get("timeout") is not None:
-        yield f"timeout: {decimal(exact(differs['timeout']))}"
-    for key in ("setup", "teardown"):
-        yield from _commands(key, differs.get(key, ()))
-    if differs.get("workspace") is not None:
-        yield from _workspace(differs["workspace"])
+    if how.attempts != otherwise.attempts:
+        yield f"attempts: {how.attempts}"
+    if how.attempt_rule != otherwise.attempt_rule:
+        yield f"attempt_rule: {how.attempt_rule}"
+    if how.timeout is not None and how.timeout != otherwise.timeout:
+        yield f"timeout: {decimal(exact(how.timeout))}"
+    if how.setup != otherwise.setup:
+        yield from _commands("setup", how.setup)
+    if how.teardown != otherwise.teardown:
+        yield from _commands("teardown", how.teardown)
+    if how.workspace is not None and how.workspace != otherwise.workspace:
+        yield from _workspace(how.workspace)
 
 
 def rubric_lines(
@@ -255,7 +288,7 @@ def _case(case: Case, common: _Common) -> Iterator[str]:
         yield f"targets: {flow(case.targets)}"
     if case.skip is not None:
         yield from text_lines("skip", case.skip)
-    yield from _how_it_runs({key: getattr(case, key) for key in _USUAL}, common.settings)
+    yield from _how_it_runs(_HowItRuns.of(case), common.how_it_runs)
     yield from _input(case.messages)
     if case.reference is not None:
         yield from text_lines("reference", case.reference)

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
-from honestone.core.json_value import Json, JsonObject, listed
+from honestone.core.json_value import Json, listed
+from honestone.system.loose_json import record
 
 NAMESPACE: Final = "rulph"
 
@@ -64,29 +65,44 @@ def read_state(plain: Json) -> RulphState | None:
         raise ValueError("it is not the state of a rulph loop")
     if state is None:
         return None
+    plain_state = record(state, _PlainState)
+    score = plain_state.get("score")
     return RulphState(
-        status=_state_text(state, "status", "active"),
-        session_id=_state_text(state, "session_id", ""),
-        score=None if state.get("score") is None else _number_in_state(state, "score", 0),
-        threshold=_number_in_state(state, "threshold", 100),
-        floor=_number_in_state(state, "floor", 0),
-        below_floor=_names(state, "below_floor"),
-        round=_number_in_state(state, "round", 0),
-        max_rounds=_number_in_state(state, "max_rounds", 5),
-        iteration=_whole(state, "iteration", 0),
-        max_iterations=_whole(state, "max_iterations", 15),
+        status=_state_text("status", plain_state.get("status", "active")),
+        session_id=_state_text("session_id", plain_state.get("session_id", "")),
+        score=None if score is None else _number_in_state("score", score),
+        threshold=_number_in_state("threshold", plain_state.get("threshold", 100)),
+        floor=_number_in_state("floor", plain_state.get("floor", 0)),
+        below_floor=_names("below_floor", plain_state.get("below_floor", [])),
+        round=_number_in_state("round", plain_state.get("round", 0)),
+        max_rounds=_number_in_state("max_rounds", plain_state.get("max_rounds", 5)),
+        iteration=_whole("iteration", plain_state.get("iteration", 0)),
+        max_iterations=_whole("max_iterations", plain_state.get("max_iterations", 15)),
     )
 
 
-def _state_text(state: JsonObject, key: str, default: str) -> str:
-    value = state.get(key, default)
+class _PlainState(TypedDict, total=False):
+    """The state as the plugin writes it."""
+
+    status: Json
+    session_id: Json
+    score: Json
+    threshold: Json
+    floor: Json
+    below_floor: Json
+    round: Json
+    max_rounds: Json
+    iteration: Json
+    max_iterations: Json
+
+
+def _state_text(key: str, value: Json) -> str:
     if not isinstance(value, str):
         raise ValueError(f"its `{key}` is not a text")
     return value
 
 
-def _number_in_state(state: JsonObject, key: str, default: float) -> float:
-    value = state.get(key, default)
+def _number_in_state(key: str, value: Json) -> float:
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
@@ -97,15 +113,14 @@ def _number_in_state(state: JsonObject, key: str, default: float) -> float:
     return value
 
 
-def _whole(state: JsonObject, key: str, default: int) -> int:
-    value = _number_in_state(state, key, default)
-    if not isinstance(value, int):
+def _whole(key: str, value: Json) -> int:
+    number = _number_in_state(key, value)
+    if not isinstance(number, int):
         raise ValueError(f"its `{key}` is not a whole number")
-    return value
+    return number
 
 
-def _names(state: JsonObject, key: str) -> tuple[str, ...]:
-    value = state.get(key, [])
+def _names(key: str, value: Json) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise ValueError(f"its `{key}` is not a list")
     return tuple(map(str, value))
