@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.clis.test_real_promptfoo import FOLDER, promptfoo_folder
+from test_real_promptfoo import FOLDER, promptfoo_folder
 
 from honestone.adapters.checks.check_input import Setting
 from honestone.adapters.checks.data import _validator
@@ -121,7 +121,7 @@ def by_ours(schema: Any, values: list[Any]) -> list[bool] | None:
     return [problem_of(json.dumps(value))[0] is None for value in values]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_schema_says_what_ajv_says_or_is_refused(seed: int) -> None:
     """Generated schemas and values, and every format with every text."""

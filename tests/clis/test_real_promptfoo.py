@@ -351,6 +351,56 @@ CONFIGS: list[dict[str, Json]] = [
         said("<a><b></a>", is_("is-xml")),
         said("Here: <html><body>x</body></html>", is_("is-html")),
     ),
+    config(
+        said("٣", is_("regex", r"^\d$")),
+        said("né", is_("regex", r"^\w+$"), is_("not-regex", r"\bé")),
+        said("café au", is_("regex", r"caf\b")),
+        said("a\u2028b", is_("regex", "^a.b$")),
+        said("😀", is_("regex", "^..$"), is_("regex", "^.$")),
+    ),
+    config(
+        said("abc", is_("regex", r"\Aabc\Z"), is_("regex", "^a{,2}$")),
+        said("p{L}", is_("regex", r"^\p{L}$")),
+        said("fox\n", is_("regex", "fox$")),
+    ),
+    config(
+        said("xyz", is_("not-regex", "(?i)abc"), is_("regex", "(?P<x>a)")),
+        said("aa", is_("regex", r"(a)\1"), is_("regex", "(?:a*)*$")),
+    ),
+    config(
+        said("Straße", is_("icontains", "STRASSE"), is_("icontains-any", "x, STRASSE")),
+        said("e\u0301", is_("contains", "é")),
+        said("a\r\nb", is_("starts-with", "a\nb"), is_("contains", "a\r\nb")),
+    ),
+    config(
+        said("a\n", is_("equals", "a"), is_("not-equals", "a")),
+        said("true", is_("equals", True)),
+        said('{"a": 1.0}', is_("equals", {"a": 1}), is_("equals", {"a": True})),
+    ),
+    config(
+        said("[1, 2]", is_("contains-json"), is_("not-contains-json")),
+        said("see {a: 1} there", is_("contains-json", {"required": ["a"]})),
+        said('end {"a": {"b": 1', is_("contains-json", {"required": ["a"]})),
+    ),
+    config(
+        said('{"e": "nope"}', is_("is-json", {"properties": {"e": {"format": "email"}}})),
+        said('{"e": "a@b.c"}', is_("is-json", {"properties": {"e": {"format": "email"}}})),
+        said('"2023-02-29"', is_("is-json", {"type": "string", "format": "date"})),
+    ),
+    config(
+        said('[1, "a"]', is_("is-json", {"items": [{"type": "number"}, {"type": "string"}]})),
+        said("[1, 2]", is_("is-json", {"items": [{"type": "number"}, {"type": "string"}]})),
+        said('"٣"', is_("is-json", {"type": "string", "pattern": r"^\d$"})),
+    ),
+    config(
+        said('{"ab": 1}', is_("is-json", {"patternProperties": {"^a": {"type": "string"}}})),
+        said('{"ab": 1}', is_("is-json", {"propertyNames": {"maxLength": 1}})),
+        said('{"ab": 1}', is_("contains-json", {"additionalProperties": False})),
+    ),
+    config(
+        said("a, b", is_("contains-all", "a, b"), is_("not-contains-all", ["a", "c"])),
+        said("A", is_("icontains-all", ["a"]), is_("not-icontains-any", ["b"])),
+    ),
 ]
 
 FILES: Final[Mapping[str, str]] = {
@@ -401,9 +451,13 @@ def generate_tests(config=None):
 }
 """What the configs name."""
 
+MARKUP: Final = next(
+    number for number, one in enumerate(CONFIGS) if "contains-html" in json.dumps(one)
+)
+
 DIFFERENT: Mapping[tuple[int, int], str] = {
-    (len(CONFIGS) - 1, 5): "`is-xml` takes tags that are not closed",
-    (len(CONFIGS) - 1, 6): "`is-html` takes words around a page",
+    (MARKUP, 5): "`is-xml` takes tags that are not closed",
+    (MARKUP, 6): "`is-html` takes words around a page",
 }
 """(config, case): why they differ, which docs/from-promptfoo.md says too."""
 

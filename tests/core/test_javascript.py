@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.property_examples import examples
 
 from honestone.core.checking.check_problems import check_problem, read_check
 from honestone.core.checking.checks import compile_text_check
@@ -20,6 +19,7 @@ from honestone.core.checking.javascript.looks import objects_in
 from honestone.core.checking.javascript.patterns import NotTranslated, compile_javascript, units
 from honestone.core.checking.javascript.schemas import schema_problem
 from honestone.core.judging.rubric import Check
+from property_examples import examples
 
 NODE = shutil.which("node")
 

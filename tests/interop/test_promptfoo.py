@@ -194,7 +194,9 @@ def test_a_pattern_that_only_javascript_reads_is_tried_by_node(
         "      - {type: regex, value: '(a)\\1'}\n      - {type: not-regex, value: '(?i)a'}\n"
         "      - {type: regex, value: '^\\d(?<year>[0-9]{4})'}\n"
     )
-    monkeypatch.setattr("honestone.interop.promptfoo.asserts.which", lambda name: "/usr/bin/node")
+    monkeypatch.setattr(
+        "honestone.interop.promptfoo.assertion_types.which", lambda name: "/usr/bin/node"
+    )
     source = suite_of(READERS[0], put(tmp_path, text))
     assert not lost(source)
     criteria = source.suite.cases[0].rubric.criteria
@@ -205,7 +207,7 @@ def test_a_pattern_that_only_javascript_reads_is_tried_by_node(
         "does not match /(?i)a/, by JavaScript",
     ]
     assert checks[2].options == {"exact": "javascript"}
-    monkeypatch.setattr("honestone.interop.promptfoo.asserts.which", lambda name: None)
+    monkeypatch.setattr("honestone.interop.promptfoo.assertion_types.which", lambda name: None)
     first, second = lost(suite_of(READERS[0], put(tmp_path, text)))
     assert "`regex`" in first and "(a)\\1" in first and "node" in first
     assert "`regex`" in second and "(?i)a" in second

@@ -154,13 +154,16 @@ class CaseReading:
         return self.known_extended[id(layers)]
 
     def known(self, variables: Mapping[str, Any], test: Layer) -> dict[str, Any]:
-        """The variables of a case, those that hold templates filled in."""
-        return {
-            key: self.filled_in(value, variables, test.at.reading, test.at.path)
-            if isinstance(value, str) and "{{" in value
-            else value
-            for key, value in variables.items()
-        }
+        """The variables of a case, those that hold templates filled in. As in promptfoo, one line
+        break at the end of a text is left out.
+        """
+        found = dict(variables)
+        for key, value in variables.items():
+            if isinstance(value, str) and "{{" in value:
+                found[key] = self.filled_in(value, variables, test.at.reading, test.at.path)
+            if isinstance(value, str) and value.endswith("\n"):
+                found[key] = found[key].removesuffix("\n")
+        return found
 
     def messages(self, prompt: Prompt, contexts: Sequence[Json]) -> Sequence[tuple[Message, ...]]:
         """The messages of a prompt for the variables of each case, as templates; none where its
