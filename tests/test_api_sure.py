@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -230,3 +231,34 @@ def test_a_case_that_says_sure_alone_is_refused() -> None:
     assert judges.total == 0
     found = honestone.run_suite(given, target=echo, judges=[judges.named("a")], sure=80)
     assert found.to_dict()["belief"]["target"] == 0.8
+
+
+def _yes(request: dict[str, Any]) -> dict[str, Any]:
+    return {"criteria": {one["id"]: {"met": True} for one in request["criteria"]}}
+
+
+def _also_yes(request: dict[str, Any]) -> dict[str, Any]:
+    return _yes(request)
+
+
+def _change_nothing(path: str, brief: str) -> None:
+    """A worker."""
+
+
+def test_improve_takes_a_bar_and_states_it(tmp_path: Path) -> None:
+    text = tmp_path / "text.md"
+    text.write_text("words\n")
+    rubric = {"criteria": [{"id": "a", "requirement": "It holds"}]}
+    options: dict[str, Any] = {
+        "judges": [_yes],
+        "holdouts": [_also_yes],
+        "worker": _change_nothing,
+        "folder": tmp_path,
+    }
+    done = honestone.improve(text, rubric, sure=90, max_looks=8, **options).to_dict()
+    assert done["belief"]["target"] == 0.9 and done["belief"]["max_looks"] == 8
+    assert done["result"] != "PASSED" or done["belief"]["probability"] >= 0.9
+    with pytest.raises(honestone.UsageError, match="less than 80% sure"):
+        honestone.improve(text, rubric, sure=70, **options)
+    with pytest.raises(honestone.UsageError, match="keep-best has a rule of its own"):
+        honestone.improve(text, rubric, sure=95, policy="keep-best", **options)

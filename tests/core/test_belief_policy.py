@@ -19,8 +19,8 @@ from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.judging.ballot import CHECK, ballot_to_plain
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorer import Scorer
-from honestone.core.loop.belief import LEAST_STATED, LOOKS_NEEDED, BeliefState, StrictState, sure
-from honestone.core.loop.named import POLICIES, policy_named
+from honestone.core.loop.belief import LOOKS_NEEDED, BeliefState, StrictState, sure
+from honestone.core.loop.named import LEAST_STATED, POLICIES, policy_named
 from honestone.core.loop.state import Accept, Ask, LoopLimits, Propose, Result, decide, fold
 
 from .strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no

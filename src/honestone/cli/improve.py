@@ -9,7 +9,7 @@ import click
 
 from honestone.app.improving.improve import improve as improve_artifact
 from honestone.app.improving.loop import ImprovementRequest
-from honestone.app.judging.judging_options import AllowCode
+from honestone.app.judging.judging_options import AllowCode, MaxLooks, Sure
 from honestone.app.options import Option
 from honestone.app.runs.records import open_run
 from honestone.cli import options as shared
@@ -30,6 +30,8 @@ def improve(
     *,
     allow_code: AllowCode = False,
     request: ImprovementRequest,
+    sure: Sure = None,
+    max_looks: MaxLooks = None,
     store: shared.StoreName = None,
     form: Annotated[
         str, Option(name="--format", short="-f", choices=(*FORMATS, "html"), show_default=True)
@@ -43,7 +45,8 @@ def improve(
     Running the same command again resumes an unfinished run. Exits 0 when PASSED, 1 when not, 3
     when it could not be judged or confirmed.
     """
-    request = replace(request, judging=replace(request.judging, allow_code=allow_code))
+    judging = replace(request.judging, allow_code=allow_code, sure=sure, max_looks=max_looks)
+    request = replace(request, judging=judging)
     with Progress(quiet=quiet) as progress:
 
         def show_round(document: RoundDoc) -> None:

@@ -46,7 +46,7 @@ from honestone.core.events import (
 from honestone.core.judging.contract import Identity, differences, digest_json
 from honestone.core.judging.rubric import Check, Rubric
 from honestone.core.judging.spend import Meter, Spend
-from honestone.core.loop.named import BY_BELIEF, POLICIES
+from honestone.core.loop.named import BY_BELIEF, LEAST_STATED, POLICIES
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
 from honestone.core.record.rates import rates_of
 from honestone.engine.journal import reserve_in
@@ -408,10 +408,25 @@ class ImprovementRequest(LoopOptions, EditOptions):
         """Raises UsageError for what no command line would accept."""
         require_valid(self, EditOptions)
         require_valid(self, LoopOptions)
-        if self.judging.sure is not None or self.judging.max_looks is not None:
+        self._require_possible_sure()
+
+    def _require_possible_sure(self) -> None:
+        """Raises UsageError where how sure a verdict has to be was asked for and cannot be had."""
+        sure = self.judging.sure
+        if self.suite is not None and (sure is not None or self.judging.max_looks is not None):
             raise UsageError(
-                "`improve` asks by its policy and states its probability; `sure` is for evaluations",
-                hint="leave it out, and certify the result with `honestone eval --sure 95`",
+                "--sure and --max-looks are for a loop by a rubric; a suite's loop counts cases that pass",
+                hint="leave it out, and certify the result with `honestone eval SUITE --sure 95`",
+            )
+        if sure is not None and sure < 100 * LEAST_STATED:
+            raise UsageError(
+                f"--sure {sure:g}: `improve` does not say PASSED of what is less than {LEAST_STATED:.0%} sure",
+                hint="ask for 80 or more, for example --sure 95",
+            )
+        if sure is not None and self.policy is not None and self.policy not in BY_BELIEF:
+            raise UsageError(
+                f"--sure is what the policies {' and '.join(BY_BELIEF)} decide by; {self.policy} has a rule of its own",
+                hint="leave one of --sure and --policy out",
             )
 
 

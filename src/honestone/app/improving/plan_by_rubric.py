@@ -28,9 +28,10 @@ from honestone.core.judging.ballot import Question, asked_criteria
 from honestone.core.judging.contract import Contract, Identity
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.spend import Meter
-from honestone.core.loop.named import BY_BELIEF, POLICIES, policy_named
+from honestone.core.loop.named import BY_BELIEF, LEAST_STATED, POLICIES, policy_named
 from honestone.core.loop.policies import fixes_for
 from honestone.core.loop.state import LoopLimits, LoopState
+from honestone.core.numbers import show_bar
 from honestone.engine.evaluate import packing_notes, shown_in_part
 from honestone.engine.judgements import PanelJudgement, require_apart
 from honestone.engine.judging.evaluator import Evaluator
@@ -53,6 +54,7 @@ def prepare_rubric(
     """
     rubric = _read_rubric(workspace, request, observer)
     policy = _policy_for(request, rubric.rubric)
+    _require_statable(rubric.rubric)
     plan = _prepared(workspace, replace(request, policy=policy), rubric, before_asking)
     if request.policy is not None or policy not in BY_BELIEF:
         return plan
@@ -60,6 +62,16 @@ def prepare_rubric(
         plan,
         lambda: _prepared(workspace, replace(request, policy="keep-best"), rubric, before_asking),
     )
+
+
+def _require_statable(rubric: Rubric) -> None:
+    """Raises UsageError for a rubric that would have PASSED said of what is improbable."""
+    if rubric.sure is not None and rubric.sure < LEAST_STATED:
+        raise UsageError(
+            f"the rubric says `sure: {show_bar(rubric.sure)}`: `improve` does not say PASSED of what"
+            f" is less than {LEAST_STATED:.0%} sure",
+            hint="write 80 or more there, or add --sure 95",
+        )
 
 
 def _under_keep_best(

@@ -24,6 +24,7 @@ from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.judging.scorecard import Line, Scorecard, judge_gate
 from honestone.core.judging.scorer import Scorer
 from honestone.core.loop.delivery import still_open
+from honestone.core.loop.named import LEAST_STATED
 from honestone.core.loop.policies import lost_check, rounds_used_up
 from honestone.core.loop.state import (
     Accept,
@@ -54,8 +55,6 @@ LOOKS_TO_COMPARE: Final = 6
 # By what factor each rejection of a criterion lowers the gain that is expected of its next edit.
 YIELDS: Final = 0.85
 
-# No version is PASSED of which it is less probable that it meets the contract.
-LEAST_STATED: Final = 0.8
 # Refusals that are less probable of a version that meets the contract count: of each held-out judge
 # where all refuse, and of a single one.
 UNLIKELY: Final = 0.25

@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
 
 from honestone.core import events
-from honestone.core.belief.stated import StatedBelief, grounds_of
+from honestone.core.belief.stated import StatedBelief, all_repeat, grounds_of, settled
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
 from honestone.core.judging.rubric import as_written
@@ -130,7 +130,15 @@ def _belief(state: LoopState) -> BeliefDoc | None:
         return None
     grounds = grounds_of(state.every_look_at(state.best))
     looks = sum([one.looks or 0 for one in grounds])
-    return BeliefDoc.of(StatedBelief(probability=chance, looks=looks, rests_on=grounds))
+    rubric = state.rubric
+    stated = StatedBelief(
+        probability=chance,
+        target=None if rubric.sure is None else float(rubric.sure),
+        max_looks=None if rubric.sure is None else rubric.max_looks,
+        looks=looks,
+        rests_on=grounds,
+    )
+    return BeliefDoc.of(settled(stated, is_exhausted=all_repeat(state.every_look_at(state.best))))
 
 
 def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:
