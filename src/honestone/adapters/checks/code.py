@@ -33,6 +33,7 @@ from honestone.adapters.checks.check_input import (
     finding,
     state_of,
 )
+from honestone.adapters.checks.grading import exit_words, last_words_of
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import CheckAnswer, compile_text_check, visible
 from honestone.core.errors import ProgramMissing, UsageError
@@ -411,23 +412,6 @@ def _as_printed(check: Check, ended: process.Ended) -> CheckAnswer:
         if not met:
             return met, f"stdout: {note}"
     return True, f"{exit_words(ended.exit)}{last_words_of(ended)}"
-
-
-def exit_words(code: int | None) -> str:
-    return f"ended by signal {-code}" if code is not None and code < 0 else f"exit {code}"
-
-
-def last_words_of(ended: process.Ended) -> str:
-    """The last line of stderr, else of stdout, that says something."""
-    for stream in (ended.stderr, ended.stdout):
-        lines = [
-            line.strip()
-            for line in stream[-4000:].decode(errors="replace").splitlines()
-            if line.strip()
-        ]
-        if lines:
-            return f": {visible(lines[-1], 200)}"
-    return ""
 
 
 # ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`grader`: what a grading program is asked, and how its answer is read."""
+"""`grader`: what a grading program is asked, how its answer is read, and how a program ended in words."""
 
 from __future__ import annotations
 
@@ -149,3 +149,20 @@ def _note(assertions: object, score: Fraction) -> str:
         if one.get("passed") is False
     ]
     return f"score {float(score):g}" + (f": {'; '.join(failed[:3])}" if failed else "")
+
+
+def exit_words(code: int | None) -> str:
+    return f"ended by signal {-code}" if code is not None and code < 0 else f"exit {code}"
+
+
+def last_words_of(ended: Ended) -> str:
+    """The last line of stderr, else of stdout, that says something."""
+    for stream in (ended.stderr, ended.stdout):
+        lines = [
+            line.strip()
+            for line in stream[-4000:].decode(errors="replace").splitlines()
+            if line.strip()
+        ]
+        if lines:
+            return f": {visible(lines[-1], 200)}"
+    return ""

@@ -18,6 +18,7 @@ from typing import Final
 
 from honestone.adapters.checks import code
 from honestone.adapters.checks.check_input import Setting, Subject, finding
+from honestone.adapters.checks.grading import exit_words, last_words_of
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.checking.script import OddReply, Script, grade, scripts_of, transforms_of
@@ -222,9 +223,7 @@ async def _run(
         raise code.FinalAnswer(None, f"could not run: {error.reason}") from None
     reply = _reply_in(answer)
     if reply is None:
-        raise _Raised(
-            f"ended without an answer ({code.exit_words(ended.exit)}){code.last_words_of(ended)}"
-        )
+        raise _Raised(f"ended without an answer ({exit_words(ended.exit)}){last_words_of(ended)}")
     if "value" not in reply:
         odd = reply.get("odd")
         raise _Raised(
