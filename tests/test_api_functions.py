@@ -201,6 +201,8 @@ def test_a_function_is_a_target() -> None:
         return {"output": text, "input_tokens": 3}
 
     assert statuses(honestone.run_suite(SUITE, target=str.upper)) == {"x": "failed", "y": "failed"}
+    same = honestone.run_suite(SUITE, target=str)
+    assert statuses(same) == statuses(honestone.run_suite(SUITE, target=lambda text: text))
     found = honestone.run_suite(SUITE, target=later)
     assert statuses(found) == {"x": "passed", "y": "target-error"}
     assert "ValueError: WHYMARK" in (found.cases[1].error or "")

@@ -300,6 +300,8 @@ def a_judge(value: object, name: str) -> str | Judge | Function:
 def a_target(value: object, name: str = "target") -> str | Target | Function:
     if isinstance(value, str | Target) or is_function(value):
         return value
+    if value is str:  # of a text it makes the same text: the input is the output
+        return str
     raise wrong(name, value, "a target", _TARGETS)
 
 
