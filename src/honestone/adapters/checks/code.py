@@ -8,7 +8,6 @@ import ast
 import contextlib
 import hashlib
 import hmac
-import importlib.util
 import json
 import os
 import re
@@ -16,13 +15,11 @@ import secrets
 import shutil
 import site
 import stat
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from math import ceil
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, TypedDict, cast
+from typing import Any, Final, cast
 
 from honestone.adapters.checks import grading
 from honestone.adapters.checks import text as text_checks
@@ -34,6 +31,12 @@ from honestone.adapters.checks.check_input import (
     state_of,
 )
 from honestone.adapters.checks.grading import exit_words, last_words_of
+from honestone.adapters.checks.pytest_counts import (
+    TestCounts,
+    counted,
+    python_with_pytest,
+    summary_of,
+)
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import CheckAnswer, compile_text_check, visible
 from honestone.core.errors import ProgramMissing, UsageError
@@ -43,7 +46,6 @@ from honestone.system.files import NEVER_PART, below
 from honestone.system.processes import process
 from honestone.system.processes.commands import (
     NotStarted,
-    answer_of,
     describe_command,
     find_program,
     split_command,
@@ -123,7 +125,7 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
             except NotStarted as error:
                 raise _cannot_start(check, error.reason) from None
         case "pytest":
-            _python_with_pytest()
+            python_with_pytest()
             name = _without_test_name(check.text)
             inside = version is None or setting.in_version(name, version) is not None
             if setting.sibling(name, even_judged=True) is None and not inside:
@@ -419,7 +421,7 @@ def _as_printed(check: Check, ended: process.Ended) -> CheckAnswer:
 
 
 async def _pytest(check: Check, subject: Subject) -> CheckAnswer:
-    python = _python_with_pytest()
+    python = python_with_pytest()
     copy = subject.fresh_copy()
     tests = _copied_tests(check.text, subject, copy)
     if tests is None:
@@ -440,46 +442,7 @@ async def _pytest(check: Check, subject: Subject) -> CheckAnswer:
         )
     if answer["patched"] or _has_changed(before, state_of(copy.extra)):
         return None, "the code under test changed pytest or the tests while they ran"
-    return _count(cast(_TestCounts, answer), _summary(ended.stderr.decode(errors="replace")))
-
-
-_Counted: TypeAlias = Literal["passed", "failed", "skipped", "xfailed", "xpassed", "deselected"]
-_UNMET: Final[tuple[_Counted, ...]] = ("failed", "skipped", "xfailed", "xpassed", "deselected")
-_COUNTED: Final[tuple[_Counted, ...]] = ("passed", *_UNMET)
-
-
-class _TestCounts(TypedDict, total=False):
-    """What our plugin counted in a run of pytest; `exit` is pytest's own code."""
-
-    exit: int
-    collected: int
-    passed: int
-    failed: int
-    skipped: int
-    xfailed: int
-    xpassed: int
-    deselected: int
-
-
-def _count(answer: _TestCounts, summary: str) -> CheckAnswer:
-    """Met is only what was collected, run and passed, all of it."""
-    code, collected = answer["exit"], answer["collected"]
-    if code not in (0, 1) or not collected + answer["deselected"]:
-        why = {5: "no tests were collected"}.get(
-            code, f"pytest could not run the tests (exit {code})"
-        )
-        return None, f"{why}: {summary}" if summary else why
-    if code == 1 and answer["failed"]:
-        return False, summary
-    if any(answer[kind] for kind in _UNMET):
-        counts = ", ".join(f"{answer[kind]} {kind}" for kind in _COUNTED if answer[kind])
-        return False, f"not every test passed: {counts}"
-    if code != 0 or answer["passed"] != collected:
-        return (
-            None,
-            f"the report does not fit: {collected} collected, {answer['passed']} passed, exit {code}",
-        )
-    return True, summary
+    return counted(cast(TestCounts, answer), summary_of(ended.stderr.decode(errors="replace")))
 
 
 def _has_changed(
@@ -492,36 +455,6 @@ def _has_changed(
 
 
 _READ_BY_PYTHON: Final = (".py", ".pyc", ".pth", ".so", ".ini", ".toml", ".cfg")
-
-
-def _summary(printed: str) -> str:
-    """The lines that name what failed, else the last line."""
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
-    if failed:
-        return "; ".join(failed[:3])
-    return lines[-1].strip("= ") if lines else ""
-
-
-@cache
-def _python_with_pytest() -> str:
-    """Our own Python if it has pytest, else the first on PATH that does. Raises UsageError."""
-    if importlib.util.find_spec("pytest") is not None:
-        return sys.executable
-    for name in ("python3", "python"):
-        python = shutil.which(name)
-        if python is not None and _can_import_pytest(python):
-            return python
-    raise ProgramMissing(
-        "the check `pytest` needs pytest, and no Python here has it", hint="pip install pytest"
-    )
-
-
-def _can_import_pytest(python: str) -> bool:
-    asked = [python, "-c", "import sys; sys.path[:1] = []; import pytest"]
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        return answer_of(asked, 60, env=base_environment()).returncode == 0
-    return False
 
 
 async def _ask_child(

@@ -34,6 +34,7 @@ from honestone.app.options import Argument, Option, require_valid
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.editing.proposal import MAX_DIFF, MAX_GROWTH
+from honestone.core.editing.result import LEAST_STATED
 from honestone.core.errors import ContractMismatch, UsageError
 from honestone.core.events import (
     Event,
@@ -46,7 +47,7 @@ from honestone.core.events import (
 from honestone.core.judging.contract import Identity, differences, digest_json
 from honestone.core.judging.rubric import Check, Rubric
 from honestone.core.judging.spend import Meter, Spend
-from honestone.core.loop.named import BY_BELIEF, LEAST_STATED, POLICIES
+from honestone.core.loop.named import BY_BELIEF, POLICIES
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
 from honestone.core.record.rates import rates_of
 from honestone.engine.journal import reserve_in

@@ -22,13 +22,14 @@ from honestone.app.judging.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Artifact
+from honestone.core.editing.result import LEAST_STATED
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event
 from honestone.core.judging.ballot import Question, asked_criteria
 from honestone.core.judging.contract import Contract, Identity
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.spend import Meter
-from honestone.core.loop.named import BY_BELIEF, LEAST_STATED, POLICIES, policy_named
+from honestone.core.loop.named import BY_BELIEF, POLICIES, policy_named
 from honestone.core.loop.policies import fixes_for
 from honestone.core.loop.state import LoopLimits, LoopState
 from honestone.core.numbers import show_bar

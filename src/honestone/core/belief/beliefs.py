@@ -170,7 +170,7 @@ class Beliefs:
                 continue
             found.away[key] = found.away.get(key, 0) + (1 if is_na(mark.answer) else -1)
             if not is_na(mark.answer):
-                answers[key] = self._good(key, item, mark)
+                answers[key] = _good_points(item, mark, is_bad=key in self._bad)
         self._see_scores(
             found, number, {key: vote for key, vote in answers.items() if key in found.scores}
         )
@@ -178,13 +178,6 @@ class Beliefs:
             found, number, {key: vote > 50.0 for key, vote in answers.items() if key in found.items}
         )
         self._forget()
-
-    def _good(self, key: Key, item: Item, mark: Mark) -> float:
-        """The points of an answer, turned round where yes is bad."""
-        points = 100.0 * (
-            mark.answer if isinstance(mark.answer, bool) else float(share(item, mark.answer))
-        )
-        return 100.0 - points if key in self._bad else points
 
     def _see_scores(self, found: _Version, judge: int, votes: Mapping[Key, float]) -> None:
         if not votes:
@@ -361,18 +354,10 @@ class Beliefs:
         for one, other, weight in self._members():
             met = self.contract.likeliest(self._odds(found, one, other), self._bad)
             errors = self._item_bank.models[other].judges
-            total += weight * prod([self._so_many_misread(met, errors, one) for one in refusals])
+            good = [key for key in self._yes_no if (met[key] == 1.0) != (key in self._bad)]
+            looks = [_so_many_misread(good, self._bad, errors, marks) for marks in refusals]
+            total += weight * prod(looks)
         return min(total, 1.0)
-
-    def _so_many_misread(
-        self, met: Mapping[Key, Odds | None], errors: ItemModel, marks: Mapping[Key, Mark]
-    ) -> float:
-        """P(a look misreads as many of the items that are met as this one, or more)."""
-        good = [key for key in self._yes_no if (met[key] == 1.0) != (key in self._bad)]
-        asked = [key for key in good if key in marks and not is_na(marks[key].answer)]
-        misread = sum((marks[key].answer is True) == (key in self._bad) for key in asked)
-        first, chances = binomial(len(asked), errors.misread_if_met) if asked else (0, (1.0,))
-        return min(sum(chances[max(misread - first, 0) :]), 1.0)
 
     def _odds(self, found: _Version, score_member: int, item_member: int) -> dict[Key, Odds | None]:
         odds: dict[Key, Odds | None] = {}
@@ -504,6 +489,26 @@ class Beliefs:
 
 B = TypeVar("B")
 M = TypeVar("M")
+
+
+def _good_points(item: Item, mark: Mark, *, is_bad: bool) -> float:
+    """The points of an answer, turned round where yes is bad."""
+    points = 100.0 * (
+        mark.answer if isinstance(mark.answer, bool) else float(share(item, mark.answer))
+    )
+    return 100.0 - points if is_bad else points
+
+
+def _so_many_misread(
+    good: Sequence[Key], bad: Collection[Key], errors: ItemModel, marks: Mapping[Key, Mark]
+) -> float:
+    """P(a look misreads as many of these items, which are met, as this one did, or more). Of those
+    in `bad` yes is the misreading.
+    """
+    asked = [key for key in good if key in marks and not is_na(marks[key].answer)]
+    misread = sum((marks[key].answer is True) == (key in bad) for key in asked)
+    first, chances = binomial(len(asked), errors.misread_if_met) if asked else (0, (1.0,))
+    return min(sum(chances[max(misread - first, 0) :]), 1.0)
 
 
 def _changed(

@@ -17,14 +17,13 @@ from typing import Final
 
 from honestone.core.belief.beliefs import Beliefs
 from honestone.core.editing.proposal import ProposalOutcome
-from honestone.core.editing.result import Standing
+from honestone.core.editing.result import LEAST_STATED, Standing
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
 from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.judging.scorecard import Line, Scorecard, judge_gate
 from honestone.core.judging.scorer import Scorer
 from honestone.core.loop.delivery import still_open
-from honestone.core.loop.named import LEAST_STATED
 from honestone.core.loop.policies import lost_check, rounds_used_up
 from honestone.core.loop.state import (
     Accept,

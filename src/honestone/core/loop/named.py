@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 POLICIES: Final = ("plain", "keep-best", "belief", "strict")
 # The policies that decide by the probability that the contract is met.
 BY_BELIEF: Final = ("belief", "strict")
-# They say PASSED of no version of which it is less probable that it meets the contract.
-LEAST_STATED: Final = 0.8
 
 
 def policy_named(name: str) -> RubricPolicy:

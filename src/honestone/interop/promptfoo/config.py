@@ -111,15 +111,15 @@ class ConfigReading:
         names = ", ".join(f"`{name}`" for name in unseen)
         asked = Counter(repr((case.messages, case.rubric)) for case in cases if case.skip is None)
         most = max(asked.values(), default=0)
-        said = f"{names} of the tests' variables reach no prompt, no check and no target"
+        unread = f"{names} of the tests' variables reach no prompt, no check and no target"
         if most > 1:
             self.reading.loss(
-                f"{said}: {most} cases ask the same",
+                f"{unread}: {most} cases ask the same",
                 (*top.path, "tests") if "tests" in top else (),
                 "put them into a prompt or an assertion; --accept-loss asks the same several times",
             )
         else:
-            self.reading.note(f"promptfoo: {said}")
+            self.reading.note(f"promptfoo: {unread}")
 
     def changed_by_code(
         self, tests: list[tuple[Layer, ...]], base: tuple[Layer, ...]

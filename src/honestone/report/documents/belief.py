@@ -95,7 +95,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
         return sure_percent(StatedBelief(probability=self.probability, target=self.target))
 
     @property
-    def is_said(self) -> bool:
+    def is_stated(self) -> bool:
         """Whether a reader needs it: judges looked, or a bar was asked for."""
         return self.looks > 0 or self.target is not None
 
@@ -116,7 +116,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
 
     def lines(self, verdict: str) -> list[str]:
         """What every report prints below the verdict."""
-        if not self.is_said:
+        if not self.is_stated:
             return []
         against = self.doubt(verdict)
         found = [self.sentence]

@@ -87,7 +87,7 @@ def headline(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     glyph, look = verdict_look(doc.verdict)
     name = doc.artifact.name
     # Of what did not pass, a number next to the verdict reads as if it were about the verdict.
-    if doc.belief is not None and doc.belief.is_said and doc.verdict != "fail":
+    if doc.belief is not None and doc.belief.is_stated and doc.verdict != "fail":
         name = f"{name}  {doc.belief.percent}"
     found = verdict_lines(
         style, glyph, look, doc.verdict_words, name, doc.title, map(line, doc.reasons)
