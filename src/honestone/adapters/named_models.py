@@ -61,7 +61,7 @@ def server_of_suite(spec: str, server: TargetServer, context: AdapterContext) ->
     provider, _, model = spec.partition(":")
     if provider not in MODELS:
         raise SettingsError(
-            f"the target `{spec}` has a server or a key of its own, but is no model API",
+            f"the target `{spec}` has a server or a key of its own, but is not a model API",
             hint=f"`base_url` and `api_key_env` are for {', '.join(MODELS)}",
         )
     if not context.commands:

@@ -152,7 +152,7 @@ def evaluate_many(
     It works as `evaluate` does, but reads the rubric once and judges several texts at a time
     (`concurrency` in `[limits]` of the settings). The limits hold for all texts together; texts
     that they leave unjudged are inconclusive. A row without a text stays in the results and does
-    not pass. Raises UsageError, with the table's columns, where there is no column `text`.
+    not pass. Raises UsageError, with the table's columns, where the table has no column `text`.
     """
     __tracebackhide__ = True
     workspace = make_workspace(folder, store)
@@ -423,7 +423,7 @@ def step(
     resumed (or `run`), with the options that it was started with. `submit=True` hands in the edit
     at the location that the last action named, `reply` the reply of a judge. A run that was started
     with a `session` counts as the latest one only for that session. Raises as `improve` does, and
-    UsageError where there is no run of steps.
+    UsageError where no run of steps was begun.
     """
     workspace = make_workspace(folder, store)
     if submit or reply is not None or artifact is None:

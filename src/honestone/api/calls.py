@@ -99,7 +99,7 @@ def _is_simple(hint: object) -> bool:
 def checked(work: Callable[P, T]) -> Callable[P, T]:
     """Make a function check its keywords: UsageError with the keyword's name for a wrong type.
 
-    Errors that are the caller's to mend are raised without a traceback through our files, which
+    Errors that the caller has to correct are raised without a traceback through our files, which
     would hide the caller's own line.
     """
 

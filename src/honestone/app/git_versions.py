@@ -72,7 +72,7 @@ def _refuse_links(artifact: Path, tree: str) -> None:
 def not_as_staged(files: Iterable[Path], near: Path) -> list[Path]:
     """The files of the repository around `near` that the next commit would not hold as they are on
     disk: changed, a link, or taken out of git. Files that git does not know, and those of other
-    places, are no part of a commit.
+    places, are not part of a commit.
 
     Digests are compared, as git's own look at changes may skip a file.
     """

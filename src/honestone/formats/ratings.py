@@ -117,7 +117,7 @@ def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ra
     """`level`: at every level but nominal the values have to be numbers.
 
     Raises UsageError for a column that is not there and a word where numbers are needed, FileError
-    and SourceErrors, with the line, for a file that is no such table.
+    and SourceErrors, with the line, for a file that is not such a table.
     """
     return _ratings_of(_read_table(path), columns, level)
 

@@ -41,7 +41,7 @@ class _Candidate(TypedDict, total=False):
 
 
 class _PromptFeedback(TypedDict, total=False):
-    """Why there is no answer."""
+    """Why an answer is missing."""
 
     blockReason: Json
 
@@ -75,7 +75,7 @@ class _Config(TypedDict, total=False):
 
 
 class _Content(TypedDict, total=False):
-    """A message, or what stands above all."""
+    """A message, or the instructions above all."""
 
     role: str
     parts: list[_Part]

@@ -343,7 +343,7 @@ _PERSON = "human"
 
 
 def _policy_for(request: ImprovementRequest, rubric: Rubric) -> str:
-    """The policy asked for, or the usual one. The worker's own model stands in for a panel that
+    """The policy asked for, or the usual one. The worker's own model takes the place of a panel that
     failed as a whole, while a belief asks one judge at a time.
     """
     asked = request.policy or "belief"

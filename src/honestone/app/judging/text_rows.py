@@ -166,7 +166,7 @@ class _Subjects:
         text = cell_of(cells, columns.text)
         problem = None
         if is_missing(text):
-            problem = f"there is no text to judge in this row ({row.place})"
+            problem = f"this row has no text to judge ({row.place})"
             text = ""
         elif isinstance(text, list | dict):
             raise FileError(

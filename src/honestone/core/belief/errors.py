@@ -116,7 +116,7 @@ class ErrorModel:
 
     def _looks_of_one(self, rate: float) -> tuple[tuple[float, float], ...]:
         """What the looks of one judge at one item may be like: each with its probability and the
-        rate of misreading. They stay wrong, stay right, or are drawn anew each time.
+        rate of misreading. They stay wrong, stay right, or are drawn again each time.
         """
         return (
             (self.own * rate, 1.0 - SLIP),

@@ -425,7 +425,7 @@ def _files(
             reading.loss(
                 f"`{name}` is not there, so the case runs without it",
                 here,
-                f"{_WHERE}; --accept-loss goes on without it",
+                f"{_WHERE}; --accept-loss runs the case without it",
             )
         for inner, text in (texts or {}).items():
             if isinstance(text, str):

@@ -21,7 +21,7 @@ class Columns:
         """Providers of single tests, by their columns."""
         self.named_providers: list[Provider] = []
         self.untaken: list[str] = []
-        """Why each provider that is no target here was not taken."""
+        """Why each provider that cannot be a target was not taken."""
 
     def read(self, top: FileEntry) -> None:
         """Reads the providers that the config lists."""

@@ -129,7 +129,7 @@ class TextsWriter:
     def document(
         self, facts: TextsFacts, usage: UsageDoc, rows: Sequence[TextRowDoc] = ()
     ) -> TextsDoc:
-        """All of it. Without `rows`, what stands around them."""
+        """All of it. Without `rows`, what is around them."""
         verdict = self.tally.verdict(Fraction(1) if facts.least is None else facts.least)
         columns = facts.table
         return TextsDoc(

@@ -75,7 +75,7 @@ _MOST_BEGINNINGS: Final = 10_000
 def objects_in(text: str, read: Callable[[str], Json]) -> Iterator[Json]:
     """The objects in a text, outermost ones only, in order: from each `{` to where as many braces
     are closed as were opened, those of texts too. At the end of the text the missing ones are put
-    there. `read` raises ValueError for what is no value. Raises GaveUp.
+    there. `read` raises ValueError for what is not a value. Raises GaveUp.
     """
     at, tried = text.find("{"), 0
     while at >= 0:

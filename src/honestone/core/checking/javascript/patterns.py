@@ -105,7 +105,7 @@ class _Translation:
         return self.source.startswith(text, self.at)
 
     def take(self, text: str) -> bool:
-        """Whether the pattern goes on with this, which is then read."""
+        """Whether this comes next in the pattern; it is then read."""
         found = self.next_is(text)
         self.at += len(text) if found else 0
         return found
