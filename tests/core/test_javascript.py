@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import subprocess
+from datetime import date
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from honestone.core.checking.check_problems import check_problem, read_check
 from honestone.core.checking.checks import compile_text_check
-from honestone.core.checking.javascript.formats import meets
+from honestone.core.checking.gave_up import GaveUp
+from honestone.core.checking.javascript.formats import OF_NUMBERS, is_number, meets
 from honestone.core.checking.javascript.looks import objects_in
 from honestone.core.checking.javascript.patterns import NotTranslated, compile_javascript, units
 from honestone.core.checking.javascript.schemas import schema_problem
@@ -156,6 +158,34 @@ def test_objects_are_found_where_braces_are_closed() -> None:
     assert found('{no} {"yes": 1}') == [{"yes": 1}]
 
 
+@pytest.mark.parametrize("text", ["{" * 320 + "x", "{# " * 30_000, '{"a":' * 20_000, "{x" * 5_000])
+def test_beginnings_of_objects_are_tried_within_a_bound(text: str) -> None:
+    """Counted in the characters that are handed over to be read; at the bound the look is given up."""
+    tried: list[int] = []
+
+    def read(part: str) -> Any:
+        tried.append(len(part))
+        raise ValueError
+
+    with pytest.raises(GaveUp, match="too many places"):
+        list(objects_in(text + "{x}" * 1000, read))
+    assert sum(tried) <= 100_000 + max(tried) and len(tried) <= 1001
+
+
+def test_an_object_that_is_nested_too_deeply_is_given_up_at_the_end() -> None:
+    """What comes after it is found."""
+
+    def read(part: str) -> Any:
+        if part.startswith('{"deep'):
+            raise RecursionError
+        return json.loads(part)
+
+    found = objects_in('{"deep": 1} {"a": 1}', read)
+    assert next(found) == {"a": 1}
+    with pytest.raises(GaveUp, match="too deeply"):
+        next(found)
+
+
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
@@ -168,6 +198,12 @@ def test_objects_are_found_where_braces_are_closed() -> None:
         ({"required": ["toString"]}, "toString"),
         ({"properties": {"ab": True}, "patternProperties": {"^a": True}}, "fits a pattern"),
         ({"anyOf": [{"format": "regex"}]}, "regex"),
+        ({"format": ["date"]}, "date"),
+        ({"properties": {1: True}, "patternProperties": {"1": True}}, "fits a pattern"),
+        ({"properties": {True: True}, "patternProperties": {"^true$": True}}, "fits a pattern"),
+        ({"properties": {"a": True}, "patternProperties": {1: True, "^a": True}}, "fits a pattern"),
+        ({"enum": [date(2024, 1, 1), "2024-01-01"]}, "twice"),
+        ({7: 1}, "`7`"),
     ],
 )
 def test_a_schema_that_ajv_refuses_or_reads_in_its_own_way_is_named(
@@ -176,6 +212,32 @@ def test_a_schema_that_ajv_refuses_or_reads_in_its_own_way_is_named(
     """Wherever it stands in the schema."""
     assert said in str(schema_problem(schema))
     assert said in str(schema_problem({"type": "array", "items": [schema]}))
+
+
+SHAPES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.dates(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "format properties patternProperties required enum items if then $ref $schema "
+                "pattern dependencies anyOf not additionalItems contains a".split()
+            )
+            | st.integers()
+            | st.booleans()
+            | st.none(),
+            inner,
+            max_size=4,
+        )
+    ),
+)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(SHAPES)
+def test_a_schema_of_any_shape_is_read_or_has_a_problem(schema: Any) -> None:
+    """As YAML may have it: keys that are no texts, and values of any kind in any place."""
+    assert schema_problem(schema) is None or schema_problem(schema)
 
 
 def test_a_schema_that_both_read_the_same_has_no_problem() -> None:
@@ -205,3 +267,11 @@ def test_a_schema_that_both_read_the_same_has_no_problem() -> None:
 )
 def test_a_format_is_decided_as_its_library_decides_it(name: str, good: str, bad: str) -> None:
     assert meets(good, name) and not meets(bad, name) and meets(1.5, name)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), 10**400])
+def test_what_javascript_does_not_hold_is_no_number(value: float) -> None:
+    """So no format says anything of it."""
+    assert not is_number(value)
+    assert all(meets(value, name) for name in OF_NUMBERS)
+    assert meets(2**31 - 1, "int32") and not meets(2**31, "int32") and not meets(0.5, "int64")

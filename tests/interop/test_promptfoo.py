@@ -218,6 +218,8 @@ LOST_SCHEMAS = [
     ("is-json", {"$schema": "https://json-schema.org/draft/2020-12/schema"}, "draft 7"),
     ("contains-json", {"type": "string", "format": "regex"}, "regex"),
     ("contains-json", {"type": "string", "pattern": "(a)\\1"}, "pattern"),
+    ("is-json", {"properties": {"n": {"format": ["date"]}}}, "date"),
+    ("contains-json", {"patternProperties": {"a": {}}, 7: {}}, "7"),
     ("not-is-json", {"type": "object"}, "not-is-json"),
     ("not-contains-json", {"type": "object"}, "not-contains-json"),
     ("not-equals", {"a": 1}, "not-equals"),
@@ -233,6 +235,16 @@ def test_what_means_something_else_in_promptfoo_is_lost_by_its_name(
     written = json.dumps([{"type": kind, "value": value}, {"type": "is-json"}])
     (loss,) = losses(tmp_path, written)
     assert said in loss and kind.removeprefix("not-") in loss
+
+
+def test_names_in_a_schema_that_yaml_reads_as_numbers_are_texts(tmp_path: Path) -> None:
+    """As JavaScript has them."""
+    schema = "{properties: {1: {type: string}, true: {}}, patternProperties: {a: {}}}"
+    written = f"[{{type: is-json, value: {schema}}}]"
+    (criterion,) = one(tmp_path, written).rubric.criteria
+    properties = {"1": {"type": "string"}, "true": {}}
+    value = {"properties": properties, "patternProperties": {"a": {}}}
+    assert checks(criterion)[0][:2] == ("json-schema", value)
 
 
 def test_mistakes_are_told_all_at_once_with_near_matches(tmp_path: Path) -> None:

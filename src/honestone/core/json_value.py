@@ -13,6 +13,7 @@ from math import isfinite
 from types import MappingProxyType, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
+    Any,
     Final,
     Generic,
     Literal,
@@ -85,6 +86,19 @@ def as_json(value: object) -> Json:
         or (isinstance(value, int) and abs(value) < 2**63)
     )
     return value if is_plain else str(value)  # type: ignore[return-value]
+
+
+def plain_value(value: Any) -> Any:
+    """A value as JSON writes it down, with texts as keys: readers may hand over their own kinds of
+    mapping and list, and keys of any kind.
+    """
+    if isinstance(value, Mapping):
+        return {_key_text(key): plain_value(inner) for key, inner in value.items()}
+    return [plain_value(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _key_text(key: object) -> str:
+    return json.dumps(key) if key is None or isinstance(key, bool) else str(key)
 
 
 def json_once(text: str | bytes) -> Json:

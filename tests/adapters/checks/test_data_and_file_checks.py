@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from honestone.adapters.checks import CheckRunner
@@ -21,6 +21,7 @@ from honestone.core.checking.gave_up import GaveUp
 from honestone.core.errors import FileError, UsageError
 from honestone.ports import Finding, Output
 from honestone.system.files import load_artifact
+from property_examples import examples
 
 
 def folder(files: dict[str, str]) -> Version:
@@ -53,6 +54,61 @@ def test_a_schema_written_in_the_rubric():
     assert unmet.met is False and "$.name" in str(unmet.note)
     assert find({"not-json-schema": SCHEMA}, bad).met is True
     assert "not JSON" in str(find({"json-schema": SCHEMA}, none).note)
+
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        "{ } [ ] , : a 1 &x *x !!bool !!int !!float !!binary !!set !!omap !!timestamp !!python/name:a "
+        "!a ' \" # // << | > ? - % @ ` 1e400 -1e400 .nan .inf NaN Infinity 0x 2001-99-99 ~ \0".split(
+            " "
+        )
+    )
+    | st.sampled_from(["\n", " ", '"n": ', "a: "])
+    | st.text(max_size=2),
+    max_size=14,
+).map("".join)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    HOSTILE, st.sampled_from(["{a: ", "{", '{"n": ', ""]), st.sampled_from(["}", "", "} {b: 1}"])
+)
+@example("!!bool zzz", "{a: ", "}")
+@example("!!int ''", "{a: ", "}")
+@example("!!float ''", "{a: ", "}")
+@example("!!timestamp x", "{a: ", "}")
+@example("!!binary é", "{a: ", "}")
+@example("1e400", '{"n": ', "}")
+@example("1" + "0" * 400, '{"n": ', "}")
+@example("9" * 5000, '{"n": ', "}")
+def test_hostile_json_and_yaml_is_answered(inside: str, before: str, after: str) -> None:
+    """Whatever a model writes, a check that looks for JSON as promptfoo does has an answer."""
+    pytest.importorskip("jsonschema")
+    text = before + inside + after
+    numbers = {"properties": {"n": {"format": "int32", "multipleOf": 0.5}}}
+    for kind, schema in (
+        ("contains-json", True),
+        ("contains-json", numbers),
+        ("json-schema", numbers),
+    ):
+        for options in ({}, {"exact": "javascript"}):
+            found = find({kind: schema, **options}, Version.of_text("-"), output=text)
+            assert found.met is not None or found.note
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1" + "0" * 400])
+def test_a_number_that_javascript_does_not_hold_is_none(number: str) -> None:
+    """Ajv's `type` refuses it; its other rules for numbers say nothing of it."""
+    pytest.importorskip("jsonschema")
+    output = f'{{"n": {number}}}'
+
+    def met(rule: dict[str, Any]) -> bool | None:
+        written = {"json-schema": {"properties": {"n": rule}}, "exact": "javascript"}
+        return find(written, Version.of_text("-"), output=output).met
+
+    assert met({"type": "number"}) is False and met({"type": "integer"}) is False
+    assert met({"format": "int32"}) is True and met({"format": "int64"}) is True
+    assert met({"maximum": 1, "minimum": 0}) is True
 
 
 CITY = {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}

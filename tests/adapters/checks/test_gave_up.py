@@ -23,6 +23,11 @@ ENTITIES = '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'
 LONG_NUMBER = '{"a": "1' + "0" * 80 + '"}'
 TOLERANT = {"fields": [{"path": "a", "expected": 1, "match": "numeric_tolerance"}]}
 
+# Of 360 characters, and a hundred million values once its aliases are written out.
+ALIASES = "{a0: &a0 [x, x, x, x, x, x, x, x]" + "".join(
+    f", a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 8)}]" for n in range(1, 9)
+)
+
 BOUNDS: list[tuple[dict[str, Any], str]] = [
     ({"is-json": True}, DEEP),
     ({"is-json": True}, DEEP_JSON),
@@ -30,6 +35,10 @@ BOUNDS: list[tuple[dict[str, Any], str]] = [
     ({"contains-json": True}, "[" * 9_000),
     ({"contains-json": {"type": "string"}}, "[1] " * 1_001),
     ({"contains-json": {"type": "object"}}, DEEP_JSON),
+    ({"contains-json": True, "exact": "javascript"}, ALIASES),
+    ({"contains-json": True, "exact": "javascript"}, "{a: &x {b: *x}}"),
+    ({"contains-json": True, "exact": "javascript"}, "{" * 320 + "x"),
+    ({"contains-json": True, "exact": "javascript"}, "{[" * 30 + "]} " * 30),
     ({"json-schema": {"type": "array"}}, DEEP_JSON),
     ({"function-calls": {"f": {}}}, DEEP_JSON),
     ({"field-accuracy": TOLERANT}, DEEP_JSON),

@@ -9,11 +9,12 @@ import re
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from honestone.adapters.checks import CheckRunner
@@ -25,6 +26,7 @@ from honestone.core.checking.checks import KINDS, TextCheck, compile_text_check,
 from honestone.core.errors import RubricError
 from honestone.core.judging.rubric import Check
 from honestone.ports import Finding, Output
+from property_examples import examples
 
 TEXT = "# Title\nHello big world\nBye.\n"
 
@@ -406,6 +408,26 @@ def test_it_is_given_up_in_any_thread(short_patience, monkeypatch):
     thread.join()
     assert [f.met for f in found] == [None, True, False, False]
     assert found[2].note == 'found "!" on line 2' and found[3].note == "nothing matches /(b)+/"
+
+
+UNITS = st.text("a b\n🎉🚀😀é\ud83c", max_size=8)
+
+
+@pytest.mark.starts_processes
+@settings(max_examples=examples(10), deadline=None)
+@given(
+    UNITS, st.sampled_from(["(?:[🎉🚀])+", "^(?:..)+$", "(?:.\\n)+", "(?:\\ud83c)+b", "(?:é|😀)+$"])
+)
+@example("hello 🎉 world", "(?:[🎉🚀])+")
+@example("😀", "^(?:..)+$")
+def test_a_pattern_of_javascript_says_the_same_in_any_thread(text: str, pattern: str) -> None:
+    """Halves of characters are not joined on the way, and the note is the same."""
+    for kind in ("regex", "not-regex"):
+        compiled = compile_text_check(read_check({kind: pattern, "exact": "javascript"}))
+        assert compiled.guard_from == 0
+        here = text_checks.text_answer(compiled, text)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(text_checks.text_answer, compiled, text).result() == here
 
 
 def test_the_time_limit_leaves_nothing_behind(short_patience, monkeypatch):

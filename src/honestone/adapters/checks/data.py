@@ -18,14 +18,14 @@ from honestone.adapters.checks.check_input import Setting, Subject, finding, ove
 from honestone.core.artifact import Version, as_text, digest_of
 from honestone.core.checking.checks import CheckAnswer, GaveUp, is_exact, quoted, visible
 from honestone.core.checking.field_accuracy import fields_answer
-from honestone.core.checking.javascript.formats import OF_NUMBERS, OF_TEXTS, meets
+from honestone.core.checking.javascript.formats import OF_NUMBERS, OF_TEXTS, is_number, meets
 from honestone.core.checking.javascript.looks import is_javascript, objects_in
 from honestone.core.checking.javascript.patterns import compile_javascript
 from honestone.core.checking.javascript.schemas import schema_problem
 from honestone.core.checking.looks import json_parts, json_problem
 from honestone.core.checking.text_form import normal_value
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, plain_value
 from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
 
@@ -100,18 +100,52 @@ _COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\\n])*"|'[^'\n]*')|//.*""")
 
 
 def _json_or_yaml(text: str) -> Json:
-    """Raises ValueError."""
+    """Raises ValueError, RecursionError and GaveUp."""
     try:
         value: Json = json.loads(text, parse_constant=_no_number)
         return value
     except ValueError:
-        yaml = import_module("ruamel.yaml").YAML(typ="safe", pure=True)
-        yaml.allow_duplicate_keys = True
-        try:
-            found = yaml.load(_COMMENT.sub(lambda match: match[1] or "", text))
-            return cast(Json, json.loads(json.dumps(found, default=str)))
-        except (import_module("ruamel.yaml.error").YAMLError, TypeError, ValueError) as error:
-            raise ValueError(str(error)) from None
+        return _from_yaml(_COMMENT.sub(lambda match: match[1] or "", text))
+
+
+# How deep YAML may be nested, for its reader looks at what is open around each mark; and how many
+# values it may have once its aliases are written out.
+_MOST_OPEN: Final = 50
+_MOST_VALUES: Final = 200_000
+_OPEN_OR_CLOSED: Final = re.compile(r"[\[\]{}]")
+
+
+def _from_yaml(text: str) -> Json:
+    """Raises ValueError, RecursionError and GaveUp."""
+    still_open = 0
+    for mark in _OPEN_OR_CLOSED.findall(text):
+        still_open = still_open + 1 if mark in "[{" else max(0, still_open - 1)
+        if still_open > _MOST_OPEN:
+            raise RecursionError
+    yaml = import_module("ruamel.yaml").YAML(typ="safe", pure=True)
+    yaml.allow_duplicate_keys = True
+    try:
+        tree = yaml.compose(text)
+        _count_values(tree)
+        found = yaml.constructor.construct_document(tree)
+        return cast(Json, json.loads(json.dumps(found, default=str)))
+    except (GaveUp, RecursionError):
+        raise
+    # The library has no list of what it raises: `!!bool x` is a KeyError, `!!int ""` an IndexError.
+    except Exception as error:
+        raise ValueError(str(error)) from None
+
+
+def _count_values(tree: Any) -> None:
+    """Raises GaveUp where a tree of YAML has too many values: each alias is a copy."""
+    rest, counted = [tree], 0
+    while rest:
+        inside = rest.pop().value
+        counted += 1
+        if counted + len(rest) > _MOST_VALUES:
+            raise GaveUp("a part of it is YAML with too many values")
+        for one in inside if isinstance(inside, list) else ():
+            rest += one if isinstance(one, tuple) else (one,)
 
 
 def _no_number(constant: str) -> NoReturn:
@@ -210,7 +244,7 @@ def _problems_of(
             errors = _bounded(lambda: best_error(value))
         except text_checks.TookTooLong:
             return _LONG.format(text_checks.PATTERN_SECONDS), False
-        except (unresolvable, RecursionError, ValueError) as error:
+        except (unresolvable, RecursionError, ValueError, ArithmeticError) as error:
             return visible(f"the schema cannot be applied: {type(error).__name__}: {error}"), False
         return (None if errors is None else visible(f"{errors.json_path}: {errors.message}")), True
 
@@ -256,9 +290,16 @@ def _as_ajv(jsonschema: Any, check: Check, schema: Any) -> Any:
     formats = jsonschema.FormatChecker(formats=())
     for name in (*OF_TEXTS, *OF_NUMBERS):
         formats.checks(name)(partial(meets, name=name))
+    types = jsonschema.Draft7Validator.TYPE_CHECKER
     made = jsonschema.validators.extend(
         jsonschema.Draft7Validator,
         {"pattern": pattern, "patternProperties": of_patterns, "additionalProperties": of_others},
+        type_checker=types.redefine_many(
+            {
+                "number": lambda _, value: is_number(value),
+                "integer": lambda _, value: is_number(value) and value == int(value),
+            }
+        ),
     )
     return made(schema, format_checker=formats)
 
@@ -334,9 +375,9 @@ def _schema_of_calls(functions: Mapping[str, Any]) -> dict[str, Any]:
 
 def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
     if check.kind == "function-calls":
-        return _schema_of_calls(_plain_value(check.value))
+        return _schema_of_calls(plain_value(check.value))
     if not isinstance(check.value, str):
-        return _plain_value(check.value)
+        return plain_value(check.value)
     path, name = setting.sibling(check.value, even_judged=True), None
     if version is not None and path is None:
         name = setting.in_version(check.value, version)
@@ -359,10 +400,3 @@ def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
     if problem:
         raise UsageError(f"the schema {check.value!r} is {problem}")
     return json.loads(text)
-
-
-def _plain_value(value: Any) -> Any:
-    """Readers may hand over their own kinds of mapping and list."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain_value(inner) for key, inner in value.items()}
-    return [_plain_value(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -23,6 +23,8 @@ from honestone.core.checking.checks import (
     searches,
     visible,
 )
+from honestone.core.checking.javascript.looks import is_javascript
+from honestone.core.checking.javascript.patterns import of_units
 from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
 
@@ -114,7 +116,7 @@ _SEARCH: Final = """\
 import json, re, sys, warnings
 warnings.simplefilter("ignore")
 found = None
-for number, asked in enumerate(json.load(sys.stdin)):
+for number, asked in enumerate(json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogatepass"))):
     match = re.search(asked["pattern"], asked["text"], asked["flags"])
     if match is not None:
         found = [number, match.start(), match[0][:100]]
@@ -136,7 +138,8 @@ def _in_another_process(check: Check, text: str) -> CheckAnswer:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _SEARCH],
             env=base_environment(),
-            input=json.dumps(asked).encode(),
+            # As they are: escaped, two halves of a character would be read as one.
+            input=json.dumps(asked, ensure_ascii=False).encode("utf-8", "surrogatepass"),
             capture_output=True,
             timeout=PATTERN_SECONDS,
             check=True,
@@ -149,6 +152,7 @@ def _in_another_process(check: Check, text: str) -> CheckAnswer:
     if (match is None) == check.negated:
         return True, None
     if match is None:
-        return False, f"nothing matches /{visible(tried[0][0].pattern, 120)}/"
+        written = str(check.value) if is_javascript(check) else tried[0][0].pattern
+        return False, f"nothing matches /{visible(written, 120)}/"
     number, start, matched = match
-    return False, f"found {quoted(matched)} on line {line_of(tried[number][1], start)}"
+    return False, f"found {quoted(of_units(matched))} on line {line_of(tried[number][1], start)}"

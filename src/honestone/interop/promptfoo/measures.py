@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from honestone.core.checking.javascript.schemas import schema_problem
 from honestone.core.errors import FileError
+from honestone.core.json_value import plain_value
 from honestone.core.judging.rubric import Criterion, as_written
 from honestone.core.numbers import ZERO
 from honestone.formats.syntax.marked import parse_marked
@@ -36,7 +37,7 @@ def _schema_of(a: Assertion) -> Mapping[str, Any] | None:
         if value is not None:
             a.problem(f"takes a JSON Schema, not {shown(value)}")
         return None
-    return value
+    return cast(dict[str, Any], plain_value(value))
 
 
 def schema_check(a: Assertion, kind: str) -> Criterion | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from typing import Final
+from math import isfinite
+from typing import Final, cast
 
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME: Final = re.compile(
@@ -155,10 +156,22 @@ OF_NUMBERS: Final[Mapping[str, Callable[[float], bool]]] = {
 }
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a number for the library: neither infinite nor beyond what JavaScript
+    holds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return isfinite(value)
+    except OverflowError:
+        return False
+
+
 def meets(value: object, name: str) -> bool:
     """Whether a value is of the format, which says nothing of values of other kinds."""
     if isinstance(value, str):
         return name not in OF_TEXTS or bool(OF_TEXTS[name](value))
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return name not in OF_NUMBERS or OF_NUMBERS[name](value)
+    if is_number(value):
+        return name not in OF_NUMBERS or OF_NUMBERS[name](cast(float, value))
     return True

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal
 
 from honestone.core.checking.gave_up import GaveUp
-from honestone.core.checking.javascript.patterns import compile_javascript, units
+from honestone.core.checking.javascript.patterns import compile_javascript, of_units, units
 from honestone.core.checking.looks import LOOKS, Look, holds_words
 from honestone.core.json_value import Json, line_of, quoted, visible
 from honestone.core.judging.rubric import Check
@@ -58,41 +58,47 @@ def _pattern_look(written: str, *, negated: bool) -> Look:
         return None if found else f"nothing matches /{visible(written, 120)}/"
 
     def has(text: str) -> str | None:
-        found = pattern.search(units(text))
+        searched = units(text)
+        found = pattern.search(searched)
         if found is None:
             return None
-        shown = found[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return f"found {quoted(shown)} on line {line_of(text, found.start())}"
+        return f"found {quoted(of_units(found[0]))} on line {line_of(searched, found.start())}"
 
     return has if negated else misses
 
 
-# How far promptfoo looks for the end of an object, and how many beginnings are tried here.
+# How far promptfoo looks for the end of an object.
 _LONGEST: Final = 100_000
-_MOST_BEGINNINGS: Final = 10_000
+# What is tried in vain before the look is given up: characters, with the braces that are put at the
+# end. A try takes as long as this many of them at least.
+_MOST_TRIED: Final = 100_000
+_LEAST_OF_A_TRY: Final = 100
 
 
 def objects_in(text: str, read: Callable[[str], Json]) -> Iterator[Json]:
     """The objects in a text, outermost ones only, in order: from each `{` to where as many braces
     are closed as were opened, those of texts too. At the end of the text the missing ones are put
-    there. `read` raises ValueError for what is not a value. Raises GaveUp.
+    there. `read` raises ValueError for what is not a value, RecursionError for what is nested too
+    deeply. Raises GaveUp, for the latter at the end.
     """
-    at, tried = text.find("{"), 0
+    at, tried, is_too_deep = text.find("{"), 0, False
     while at >= 0:
-        tried += 1
-        if tried > _MOST_BEGINNINGS:
-            raise GaveUp(
-                f"more than {_MOST_BEGINNINGS:,} places in it may be an object's beginning"
-            )
+        if tried > _MOST_TRIED:
+            raise GaveUp("too many places in it may be an object's beginning")
         end, still_open = _end_of(text, at)
+        whole = text[at:end] + "}" * still_open
         try:
-            found = read(text[at:end] + "}" * still_open)
-        except (ValueError, RecursionError):
+            found = read(whole)
+        except (ValueError, RecursionError) as error:
+            is_too_deep = is_too_deep or isinstance(error, RecursionError)
+            tried += max(len(whole), _LEAST_OF_A_TRY)
             end = at + 1
         else:
             if isinstance(found, Mapping | list):
                 yield found
         at = text.find("{", end)
+    if is_too_deep:
+        raise GaveUp("a part of it may be an object, but is nested too deeply to be read")
 
 
 _BRACE: Final = re.compile("[{}]")

@@ -71,6 +71,11 @@ def units(text: str) -> str:
     return "".join(parts)
 
 
+def of_units(text: str) -> str:
+    """What `units` made two of as one character again; a half alone is shown as U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def compile_javascript(pattern: str, *, is_unicode: bool = False) -> re.Pattern[str]:
     """A pattern of Python that is found in a text where JavaScript's is. Without `is_unicode` the
     text is searched as `units` gives it. Raises NotTranslated.

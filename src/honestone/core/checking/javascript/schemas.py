@@ -8,7 +8,7 @@ from typing import Final
 
 from honestone.core.checking.javascript.formats import OF_NUMBERS, OF_TEXTS
 from honestone.core.checking.javascript.patterns import NotTranslated, compile_javascript
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json, JsonObject, plain_value
 
 _WORDS_ONLY: Final = frozenset(
     "$comment title description default deprecated readOnly writeOnly examples contentMediaType "
@@ -41,7 +41,7 @@ def schema_problem(schema: Json) -> str | None:
     """Why a schema is not read as Ajv reads it: Ajv refuses it, or means something else than draft
     7 says. None where both agree.
     """
-    return next(_problems(schema, is_top=True), None)
+    return next(_problems(plain_value(schema), is_top=True), None)
 
 
 def _problems(schema: Json, *, is_top: bool = False) -> Iterator[str]:
@@ -72,7 +72,8 @@ def _of_references(schema: JsonObject, *, is_top: bool) -> Iterator[str]:
 
 def _of_rules(schema: JsonObject) -> Iterator[str]:
     format = schema.get("format")
-    if format is not None and format not in OF_TEXTS and format not in OF_NUMBERS:
+    is_read = isinstance(format, str) and (format in OF_TEXTS or format in OF_NUMBERS)
+    if format is not None and not is_read:
         yield f"the format `{format}` is not one that is read"
     values = schema.get("enum")
     if isinstance(values, list) and len({_canonical(one) for one in values}) != len(values or [0]):
@@ -92,7 +93,7 @@ def _of_rules(schema: JsonObject) -> Iterator[str]:
 
 def _canonical(value: Json) -> str:
     """The same text for values that are equal in JavaScript, where 1 is 1.0."""
-    return json.dumps(json.loads(json.dumps(value), parse_int=float), sort_keys=True)
+    return json.dumps(json.loads(json.dumps(value, default=str), parse_int=float), sort_keys=True)
 
 
 def _of_pattern(pattern: str) -> Iterator[str]:
