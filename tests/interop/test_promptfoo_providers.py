@@ -187,6 +187,8 @@ def test_a_transform_of_a_provider_is_lost(tmp_path: Path) -> None:
         {"id": "azure:chat:gpt-5", "config": {"apiHost": "x.openai.azure.com", "made_up": 1}},
         {"id": "google:gemini-2.5-pro", "config": {"apiHost": "google.example.test"}},
         {"id": "openai:gpt-5", "config": {"apiBaseUrl": "{{env.SERVER}}/v1"}},
+        {"id": "openai:gpt-5", "config": {"apiHost": ["a.example.test"]}},
+        {"id": "openai:gpt-5", "config": {"apiBaseUrl": 8080}},
         {"id": "openai:codex-sdk", "config": {"working_dir": "."}},
         {"id": "openai:agents:helper", "config": {"agent": "file://helper.ts"}},
         {"id": "google:live:gemini-2.0-flash"},
@@ -287,6 +289,10 @@ def test_any_config_is_read_or_refused(config: Any, id: str) -> None:
         ("openai:a", {"apiHost": "llm.example.test"}, "openai:a", "https://llm.example.test/v1"),
         ("anthropic:messages:a", {"apiBaseUrl": "http://h/"}, "anthropic:a", "http://h/v1"),
         ("openai:a", {}, "openai:a", None),
+        ("openai:a", {"apiHost": ""}, "openai:a", None),
+        ("anthropic:messages:a", {"apiHost": "", "apiBaseUrl": ""}, "anthropic:a", None),
+        ("openai:a", {"apiHost": "", "apiBaseUrl": "http://h/v1"}, "openai:a", "http://h/v1"),
+        ("openai:a", {"apiHost": None, "apiBaseUrl": ""}, "openai:a", None),
     ],
 )
 def test_a_server_of_a_provider_is_that_of_the_target(
@@ -299,6 +305,16 @@ def test_a_server_of_a_provider_is_that_of_the_target(
     assert not source.losses and not source.untaken_targets
     native = put(tmp_path, dump_suite(source.suite), "native.yaml")
     assert read_suite(native).suite.target == target
+
+
+@pytest.mark.parametrize("id", ["echo", "exec:cat"])
+def test_a_command_has_no_key(tmp_path: Path, id: str) -> None:
+    """Its config is not read, and a note says so."""
+    source = read(tmp_path, {"id": id, "config": {"apiKeyEnvar": "BOT_KEY", "apiHost": ""}})
+    target = source.suite.target
+    assert (target.api_key_env, target.base_url) == (None, None)
+    assert (target.use or "").startswith("cmd:cat")
+    assert any("`config` of a provider" in note for note in source.notes)
 
 
 def test_why_a_provider_was_not_taken_is_known(tmp_path: Path) -> None:

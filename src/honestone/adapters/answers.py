@@ -9,7 +9,7 @@ import json
 import re
 import time
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
@@ -114,7 +114,7 @@ def read_answer(
     )
     if error is not None:
         code = str(record(error, _ServerError).get("code"))
-        status = int(code) if code.isdigit() and 400 <= int(code) < 600 else 500
+        status = int(code) if re.fullmatch("[45][0-9]{2}", code) else 500
         body = encode(failed) if found else answer.body
         return failure_of(
             EndpointAnswer(status, answer.headers, body),
@@ -360,10 +360,56 @@ def is_html(answer: EndpointAnswer) -> bool:
 
 
 def decode(body: bytes) -> Json:
-    """The JSON value of a body; None when it is not JSON (a bare null does not count either), or
-    names a key twice.
+    """The JSON value of a body; None when it is not JSON (a bare null does not count either), names
+    a key twice, or is nested more deeply than MOST_NESTED.
     """
-    return parsed_json(body)
+    try:
+        text = body.decode(json.detect_encoding(body), "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    value = parsed_json(whole_characters(text))
+    return None if is_too_deep(value, text) else value
+
+
+# How deeply a value may be nested that is read, written and stored by functions that call
+# themselves.
+MOST_NESTED: Final = 200
+
+
+def is_too_deep(value: Json, text: str) -> bool:
+    """Whether the JSON value of a text is nested more deeply than MOST_NESTED."""
+    if text.count("[") + text.count("{") <= MOST_NESTED:
+        return False
+    level: list[Json] = [value]
+    for _ in range(MOST_NESTED + 1):
+        level = [inner for one in level for inner in _inside(one)]
+    return bool(level)
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    """What an object or a list holds; nothing for another value."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+_HALF: Final = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
+
+# The escapes of JSON in their order, so that the second of two backslashes begins none.
+_ESCAPES: Final = re.compile(
+    r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
+)
+
+
+def whole_characters(text: str) -> str:
+    """The text of JSON with `?` for each half of a character (a lone surrogate, also as an escape),
+    which no file, store or request can hold.
+    """
+    if not _HALF.search(text):
+        return text
+    return _ESCAPES.sub(
+        lambda found: "?" if found[2] else found[0], text.encode(errors="replace").decode()
+    )
 
 
 def encode(payload: object) -> bytes:

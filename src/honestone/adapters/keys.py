@@ -12,7 +12,7 @@ from honestone.adapters.models.catalog import KEY_HOMES, PROVIDERS
 from honestone.core.errors import SettingsError
 from honestone.core.judging.settings_tables import ModelTable
 from honestone.ports import Settings
-from honestone.system.trust.trust import Trust, host_of, is_allowed
+from honestone.system.trust.trust import Trust, host_of, is_allowed, is_same_server
 
 
 def is_trusted(settings: Settings) -> bool:
@@ -48,7 +48,7 @@ def keep_keys(
             asked = asked or [login]
     elif variable is None and is_other and provider in PROVIDERS:
         own = PROVIDERS[provider]
-        if not (own.base_url and host_of(url) == host_of(own.base_url)):
+        if not is_same_server(url, own.base_url or ""):
             known["api_key_env"] = ""  # nothing asks for the provider's own key, so none is sent
     default = PROVIDERS[provider].base_url if provider in PROVIDERS else None
     for key in asked:
@@ -59,7 +59,9 @@ def keep_keys(
             raise _refused(name, key, "a program that they name", "`honestone trust` allows it")
         host = host_of(url or default or "") or home
         usual = key in PROVIDERS[provider].keys if provider in PROVIDERS else True
-        if host != home and (is_other or (not url and not usual)):
+        # The homes of keys are asked by https alone.
+        is_home = host == home and (not url or is_same_server(url, f"https://{home}"))
+        if not is_home and (is_other or (not url and not usual)):
             way = f"--allow-host {host} or `honestone trust` allows it"
             raise _refused(name, key, f"{host}, which is not its own host", way)
     return known

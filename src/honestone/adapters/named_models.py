@@ -50,25 +50,40 @@ def model_target(spec: str, entry: ModelTable | None, context: AdapterContext) -
 _A_DAY = 86_400.0
 
 
+def require_model_api(spec: str, context: AdapterContext) -> None:
+    """Raises SettingsError for a target of a suite with a server or a key of its own that would not
+    be used: a command or an agent, or a name of the settings, which have both.
+    """
+    from honestone.adapters.models.catalog import PROVIDERS as MODELS
+
+    whose = f"the target `{spec}` has a server or a key of its own, but is"
+    if spec in context.settings.targets:
+        raise SettingsError(
+            f"{whose} a name of the settings",
+            hint="say `base_url` and `api_key_env` in the settings, and leave them out of the suite",
+        )
+    if spec.partition(":")[0] not in MODELS:
+        raise SettingsError(
+            f"{whose} not a model API",
+            hint=f"`base_url` and `api_key_env` are for {', '.join(MODELS)}",
+        )
+
+
 def server_of_suite(spec: str, server: TargetServer, context: AdapterContext) -> ModelTable:
     """The model PROVIDER:MODEL on a server that a suite names. Whoever wrote the suite may not send
     questions or a variable to a host of their choice: raises SettingsError where no person named the
     host, and CommandRefused where no host may be chosen at all.
     """
     from honestone.adapters.models.catalog import PROVIDERS as MODELS
-    from honestone.system.trust.trust import host_of, is_allowed
+    from honestone.system.trust.trust import host_of, is_allowed, is_same_server
 
+    require_model_api(spec, context)
     provider, _, model = spec.partition(":")
-    if provider not in MODELS:
-        raise SettingsError(
-            f"the target `{spec}` has a server or a key of its own, but is not a model API",
-            hint=f"`base_url` and `api_key_env` are for {', '.join(MODELS)}",
-        )
     if not context.commands:
         raise CommandRefused(f"the target `{spec}`")
     own = MODELS[provider]
     url = server.base_url or own.base_url or ""
-    is_own = bool(own.base_url) and host_of(url) == host_of(own.base_url or "")
+    is_own = is_same_server(url, own.base_url or "")
     is_usual = server.api_key_env is None or server.api_key_env in own.keys
     host = host_of(url)
     if not (is_own and is_usual) and not is_allowed(url, context.allow_hosts):

@@ -405,6 +405,10 @@ def make_target(spec: str | ports.Function, context: AdapterContext) -> ports.Ta
         from honestone.adapters.targets.function import FunctionTarget
 
         return FunctionTarget(spec, timeout=context.target_timeout)
+    if context.target_server is not None:
+        from honestone.adapters.named_models import require_model_api
+
+        require_model_api(spec, context)
     made = _make("target", TARGETS, spec, context, context.settings.targets, TARGETS[-1].make)
     if context.target_sandbox != "none" and not spec.startswith("cmd:") and made is not None:
         raise SettingsError(

@@ -56,6 +56,17 @@ def count(value: object) -> int | None:
     )
 
 
+def number(value: object) -> float | None:
+    """A number, which may be infinite or none at all; None for anything else, and for a whole number
+    beyond the range of floats.
+    """
+    try:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(cast(float, value)) if is_number else None
+    except OverflowError:
+        return None
+
+
 def total(*values: object) -> int | None:
     """The sum of those that are known; None when none is."""
     known = [n for n in map(count, values) if n is not None]

@@ -146,15 +146,15 @@ class AnthropicMessages(ApiModel):
 
 def _from_events(events: Sequence[_Event], model: str) -> _Message:
     message: _Message = {}
-    blocks: dict[object, _Block] = {}
+    blocks: dict[str, _Block] = {}
     for event in events:
-        kind = event.get("type")
+        kind, index = event.get("type"), json.dumps(event.get("index"))
         if kind == "message_start":
             message = record(event.get("message"), _Message)
         elif kind == "content_block_start":
-            blocks[event.get("index")] = {**record(event.get("content_block"), _Block)}
-        elif kind == "content_block_delta" and event.get("index") in blocks:
-            block = blocks[event.get("index")]
+            blocks[index] = {**record(event.get("content_block"), _Block)}
+        elif kind == "content_block_delta" and index in blocks:
+            block = blocks[index]
             added = record(event.get("delta"), _TextDelta)
             block["text"] = string(block.get("text")) + string(added.get("text"))
         elif kind == "message_delta":

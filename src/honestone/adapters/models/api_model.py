@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Literal, Protocol, TypedDict, TypeVar
 
-from honestone.adapters.answers import StreamedAnswer
+from honestone.adapters.answers import StreamedAnswer, is_too_deep, whole_characters
 from honestone.adapters.endpoint import Endpoint, HttpRefused, host_of
 from honestone.adapters.models.options import Options, merged
 from honestone.adapters.transport import hold, let_go
@@ -267,11 +267,14 @@ def calls_of(
 
 
 def from_json(value: Any) -> Any:
-    """What a text is the JSON of; anything else as it is."""
+    """What a text is the JSON of; anything else as it is, and a text that is nested too deeply."""
+    if not isinstance(value, str):
+        return value
     try:
-        return json.loads(value) if isinstance(value, str) else value
+        read = json.loads(whole_characters(value))
     except (ValueError, RecursionError):
         return value
+    return value if is_too_deep(read, value) else read
 
 
 def without_nones(body: Mapping[str, object]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from honestone.core.errors import SettingsError
 from honestone.core.json_value import Json
 from honestone.core.judging.needs import MachineNeeds
 from honestone.ports import CallFailed, Usage
-from honestone.system.loose_json import Table, count, record, records
+from honestone.system.loose_json import Table, count, number, record, records
 
 # Far above the length of any vector that a model makes.
 MOST_NUMBERS = 100_000
@@ -138,7 +138,8 @@ class HttpEmbedder:
 
 
 def _is_number(one: object) -> bool:
-    return isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one)
+    read = number(one)
+    return read is not None and math.isfinite(read)
 
 
 def make_embedder(

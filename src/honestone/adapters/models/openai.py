@@ -154,7 +154,7 @@ class OpenAIResponses(ApiModel):
             error = record(response.get("error"), _Error)
             words = clean(string(error.get("message")), "") or "no reason given"
             raise CallFailed(
-                f"{self.model} failed: {words}", retryable=error.get("code") in _PASSING
+                f"{self.model} failed: {words}", retryable=string(error.get("code")) in _PASSING
             )
         if status not in ("completed", "incomplete") or not isinstance(output, list):
             raise api_model.no_reply("no output", self.model)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from honestone.system.loose_json import string, table, tables
+from honestone.system.loose_json import number, string, table, tables
 
 _TRUE = frozenset({"true", "yes"})
 _FALSE = frozenset({"false", "no"})
@@ -120,13 +120,8 @@ def _own(entry: Any) -> tuple[tuple[str, float], ...]:
 
 
 def _alternatives(entries: Any, name: str) -> tuple[tuple[str, float], ...]:
-    return tuple(
-        (string(e.get("token")), float(e[name]))
-        for e in entries
-        if isinstance(e.get(name), int | float)
-        and not isinstance(e[name], bool)
-        and e[name] <= 1e-6
-    )
+    weighed = ((string(e.get("token")), number(e.get(name))) for e in entries)
+    return tuple((token, log) for token, log in weighed if log is not None and log <= 1e-6)
 
 
 def _word(token: str) -> str:

@@ -115,7 +115,8 @@ def read_provider(
     base_url, why_not = _server(at, id)
     if use is None or why_not:
         use, why_not = None, why_not or _NO_TARGET
-    if at.value and (use is None or use.startswith("cmd:")):
+    is_model = use is not None and not use.startswith("cmd:")
+    if at.value and not is_model:
         reading.note("promptfoo: the `config` of a provider that is not a target here is not read")
     if options.get("transform"):
         reading.loss(
@@ -130,11 +131,9 @@ def read_provider(
         prompts=tuple(map(as_text, prompts)) if isinstance(prompts, list) and prompts else None,
         use=use,
         base_url=base_url,
-        api_key_env=_variable(at) if use is not None else None,
+        api_key_env=_variable(at) if is_model else None,
         why_not=why_not,
-        parameters={}
-        if use is None or use.startswith("cmd:")
-        else _parameters(at, _api_of(id), siblings),
+        parameters=_parameters(at, _api_of(id), siblings) if is_model else {},
         functions=dict(_functions(tools)),
         is_structured=(bool(tools) and not id.startswith(_GIVE_TEXT))
         or (isinstance(response, dict) and response.get("type") == "json_schema"),
@@ -153,15 +152,18 @@ def _server(at: FileEntry, id: str) -> tuple[str | None, str]:
     """The address of the model API up to its version, None for the provider's own, and why it is
     not known.
     """
-    host, url = at.value.get("apiHost"), at.value.get("apiBaseUrl")
-    if host is None and url is None:
+    # As in promptfoo, an empty one is none.
+    host, url = at.value.get("apiHost") or "", at.value.get("apiBaseUrl") or ""
+    if not host and not url:
         return None, ""
-    kind, written = id.partition(":")[0], str(host or url)
+    key, written = ("apiHost", host) if host else ("apiBaseUrl", url)
+    if not isinstance(written, str):
+        return None, f"`{key}` of a provider must be text"
+    kind = id.partition(":")[0]
     if "{{" in f"{written}{at.value.get('apiKeyEnvar') or ''}":
         return None, _NOT_FILLED
     forms = _OF_HOST if host else _OF_URL
     if kind not in forms:
-        key = "apiHost" if host else "apiBaseUrl"
         return None, f"`{key}` of such a provider is not read"
     return (forms[kind].format(host) if host else f"{written.rstrip('/')}{forms[kind]}"), ""
 

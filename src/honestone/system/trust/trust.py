@@ -82,6 +82,14 @@ def host_of(url: str) -> str:
     return f"{parts.hostname}:{port}" if parts.hostname and port else ""
 
 
+def is_same_server(url: str, other: str) -> bool:
+    """Whether two addresses are one server, reached in one way: their schemes, names and ports are
+    equal. What goes to a port by http is not encrypted, whatever port it is.
+    """
+    schemes = {urllib.parse.urlsplit(one).scheme for one in (url, other)}
+    return len(schemes) == 1 and bool(host_of(url)) and host_of(url) == host_of(other)
+
+
 def is_allowed(url: str, given: Sequence[str]) -> bool:
     """Whether a person named the host of this address: by --allow-host (`given`), in the
     environment, or in the settings of their own. A name without a port allows every port.

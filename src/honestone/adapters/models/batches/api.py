@@ -4,6 +4,7 @@ fetched, and Anthropic's.
 
 from __future__ import annotations
 
+import re
 import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -206,12 +207,7 @@ class BatchApi(ABC):
     def _id(self, given: Json) -> str:
         """An id goes into an address and into messages, so it is one word."""
         id = string(given)
-        if (
-            not id
-            or len(id) > 200
-            or not all(c.isalnum() or c in "-_." for c in id)
-            or id.startswith(".")
-        ):
+        if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}", id):
             raise CallFailed(f"{self.host} took the batch and gave it no id that can be used")
         return id
 
@@ -263,7 +259,7 @@ class OpenAIBatches(BatchApi):
     async def find(self, mark: str, size: int, since: float, known: frozenset[str]) -> str | None:
         for row in await self._listed("/batches"):
             is_ours = record(row.get("metadata"), _Metadata).get("honestone") == mark
-            if is_ours and row.get("id") not in known:
+            if is_ours and string(row.get("id")) not in known:
                 return self._id(row.get("id"))
         return None
 
@@ -316,7 +312,7 @@ class AnthropicBatches(BatchApi):
             if (
                 sum(counts) == size
                 and _seconds(row.get("created_at")) >= since - _CLOCKS
-                and row.get("id") not in known
+                and string(row.get("id")) not in known
             ):
                 return self._id(row.get("id"))
         return None
@@ -384,5 +380,5 @@ def _form(name: str, data: bytes) -> tuple[bytes, str]:
 def _seconds(stamp: object) -> float:
     try:
         return datetime.fromisoformat(string(stamp)).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
