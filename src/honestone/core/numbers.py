@@ -122,10 +122,10 @@ def rate_change_words(by: Fraction | Number | None, minus: str = "−") -> str:
 
 
 def sure(chance: float) -> str:
-    """A probability 0-1 in words: `94% sure`, never 0% or 100%."""
+    """A probability 0-1 in words: `94% sure`, cut, never 0% or 100%."""
     if chance > 0.99:
         return "more than 99% sure"
-    return "less than 1% sure" if chance < 0.01 else f"{chance:.0%} sure"
+    return "less than 1% sure" if chance < 0.01 else chance_words(chance)
 
 
 def chance_words(chance: float, *, is_fine: bool = False) -> str:

@@ -112,8 +112,6 @@ class SuiteAsking:
         if text.probability in (0.0, 1.0):
             return asking.consulted()
         waiting = _Waiting(asking, text, asyncio.get_running_loop().create_future())
-        await asking.take_recorded(len(asking.seats))
-        waiting.learn()
         async with self._changed:
             self._waiting[id] = waiting
             self._changed.notify_all()

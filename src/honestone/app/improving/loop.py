@@ -424,11 +424,6 @@ class ImprovementRequest(LoopOptions, EditOptions):
                 f"--sure {sure:g}: `improve` does not say PASSED of what is less than {LEAST_STATED:.0%} sure",
                 hint="ask for 80 or more, for example --sure 95",
             )
-        if sure is not None and self.policy is not None and self.policy not in BY_BELIEF:
-            raise UsageError(
-                f"--sure is what the policies {' and '.join(BY_BELIEF)} decide by; {self.policy} has a rule of its own",
-                hint="leave one of --sure and --policy out",
-            )
 
 
 def loop_limits(

@@ -55,18 +55,29 @@ def prepare_rubric(
     """
     rubric = _read_rubric(workspace, request, observer)
     policy = _policy_for(request, rubric.rubric)
-    _require_statable(rubric.rubric)
+    _require_statable(request, rubric.rubric)
     plan = _prepared(workspace, replace(request, policy=policy), rubric, before_asking)
     if request.policy is not None or policy not in BY_BELIEF:
         return plan
     return _under_keep_best(
         plan,
         lambda: _prepared(workspace, replace(request, policy="keep-best"), rubric, before_asking),
+        is_sure_asked=rubric.rubric.sure is not None,
     )
 
 
-def _require_statable(rubric: Rubric) -> None:
-    """Raises UsageError for a rubric that would have PASSED said of what is improbable."""
+def _require_statable(request: ImprovementRequest, rubric: Rubric) -> None:
+    """Raises UsageError where how sure a verdict has to be is asked for and cannot be had."""
+    if request.judging.sure is not None and request.policy not in (None, *BY_BELIEF):
+        raise UsageError(
+            f"--sure is what the policies {' and '.join(BY_BELIEF)} decide by; {request.policy} has a rule of its own",
+            hint="leave one of --sure and --policy out",
+        )
+    if rubric.sure is not None and request.self_judge:
+        raise UsageError(
+            "with --self-judge the worker's own model is asked once about a version, so no more can be sure",
+            hint="name other judges with --judge, or leave --sure and `sure:` out",
+        )
     if rubric.sure is not None and rubric.sure < LEAST_STATED:
         raise UsageError(
             f"the rubric says `sure: {show_bar(rubric.sure)}`: `improve` does not say PASSED of what"
@@ -76,15 +87,27 @@ def _require_statable(rubric: Rubric) -> None:
 
 
 def _under_keep_best(
-    plan: LoopPlan[LoopState], make: Callable[[], LoopPlan[LoopState]]
+    plan: LoopPlan[LoopState],
+    make: Callable[[], LoopPlan[LoopState]],
+    *,
+    is_sure_asked: bool,
 ) -> LoopPlan[LoopState]:
     """The plan that is made instead of the one by belief: for a person, who is asked once about a
     version, where a belief may ask again; and to resume an unfinished run that was begun when
-    keep-best was the default.
+    keep-best was the default, which knew no `sure`. Raises UsageError for a person who is to make
+    sure.
     """
     assert isinstance(plan.started, events.LoopStarted)
-    if _PERSON in (*plan.started.panel, *plan.started.holdouts):
+    is_by_person = _PERSON in (*plan.started.panel, *plan.started.holdouts)
+    if is_sure_asked and is_by_person:
+        raise UsageError(
+            "a person is asked once about a version, so a verdict of people cannot be made surer",
+            hint="leave --sure and `sure:` out, or name judges that are programs or models",
+        )
+    if is_by_person:
         return make()
+    if is_sure_asked:
+        return plan
     with plan.workspace.open_store() as store:
         runs = [
             run

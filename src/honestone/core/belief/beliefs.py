@@ -138,6 +138,11 @@ class Beliefs:
         """Whether most of what judges answer is on a scale."""
         return len(self._anchored) > len(self._yes_no)
 
+    @property
+    def has_scales(self) -> bool:
+        """Whether judges answer any item on a scale."""
+        return bool(self._anchored)
+
     # ------------------------------------------------------------------------------------------------
     # what happened
 
@@ -319,9 +324,15 @@ class Beliefs:
         counted = self._counted
         if counted is not None and not found.known and max(found.away.values(), default=0) <= 0:
             return min(sum(self._counted_chances(found, counted)), 1.0)
+        # Before an edit the kinds of worker believe alike: what follows from equal odds is worked
+        # out once.
+        chances: dict[tuple[object, ...], float] = {}
         total = 0.0
         for one, other, weight in self._members():
-            total += weight * self.contract.probability(self._odds(found, one, other))
+            met = (one, *(beliefs[other].met for beliefs in found.items.values()))
+            if met not in chances:
+                chances[met] = self.contract.probability(self._odds(found, one, other))
+            total += weight * chances[met]
         return min(total, 1.0)
 
     def _counted_chances(self, found: _Version, counted: CountedContract) -> Iterator[float]:
@@ -332,13 +343,20 @@ class Beliefs:
             chances = {chance: chance for part in parts for chance, _ in part}
             yield weight * reached(counted.shape, parts, chances)
 
-    def _members(self) -> Iterator[tuple[int, int, float]]:
-        """What may be so of scores and of yes/no items, by their numbers, with the weight of both."""
+    def _members(self) -> list[tuple[int, int, float]]:
+        """What may be so of scores and of yes/no items, by their numbers, with the weight of both.
+        The weights sum to 1: what is improbable beside the likeliest is left out.
+        """
         scores = self._score_bank.weights if self._anchored else {0: 1.0}
         items = self._item_bank.weights if self._yes_no else {0: 1.0}
-        for (one, weight), (other, factor) in product(scores.items(), items.items()):
-            if weight * factor > FORGOTTEN:
-                yield one, other, weight * factor
+        least = FORGOTTEN * max(scores.values()) * max(items.values())
+        likely = [
+            (one, other, weight * factor)
+            for (one, weight), (other, factor) in product(scores.items(), items.items())
+            if weight * factor > least
+        ]
+        total = sum(weight for _, _, weight in likely)
+        return [(one, other, weight / total) for one, other, weight in likely]
 
     def refusal(self, version: str, refusals: Sequence[Mapping[Key, Mark]]) -> float:
         """How probable it is (0-1) that judges call so many items unmet, each in one look, if the
@@ -347,7 +365,7 @@ class Beliefs:
         On a scale a refusal always counts (0): the errors that a look shares with the looks before
         are too large there to tell them from what is wrong with the version.
         """
-        if self._anchored:
+        if self.has_scales:
             return 0.0
         found = self._versions[version]
         total = 0.0

@@ -257,7 +257,8 @@ class BeliefState(LoopState):
     def is_refused(self, version: str) -> bool:
         """Whether the held-out judges that answered refuse a version, each alone with the checks, so
         clearly that this is unlikely of one that meets the contract; or one of them does so that it
-        can hardly be. Then no vote of other judges makes the version PASSED.
+        can hardly be. Then no vote of other judges makes the version PASSED. On a scale, where it
+        is not known how likely a refusal is, they refuse when all of them do.
         """
         verdicts = self.certifications(version)
         marks = {
@@ -266,8 +267,8 @@ class BeliefState(LoopState):
             if ballot.marks and not ballot.tampered
         }
         refusals = [marks[judge] for judge in marks if not verdicts[judge].passed]
-        if not refusals:
-            return False
+        if not refusals or self.beliefs.has_scales:
+            return bool(refusals) and len(refusals) == len(marks)
         limit = UNLIKELY ** len(refusals)
         if len(refusals) == len(marks) and self.beliefs.refusal(version, refusals) < limit:
             return True
@@ -595,8 +596,11 @@ def _is_worth_a_look(state: BeliefState, version: str, chance: float, *, is_last
     least = bars.open_at_end if is_last else bars.consult
     if chance < least or state.calls_left <= 0 or state.failures(version) >= TRIES:
         return False
+    most_looks = state.rubric.max_looks
+    if most_looks is not None and _marked_looks(state, version) >= most_looks:
+        return False
     # At the end further looks may show that judges misread more often than was known.
-    may_be_noise = is_last and not bars.is_modest
+    may_be_noise = is_last and not bars.is_modest and not state.beliefs.has_scales
     if state.is_refused(version) and not state.unheard(version) and not may_be_noise:
         return False
     if chance >= bars.sure and state.lacks(version) > 0:
@@ -604,6 +608,10 @@ def _is_worth_a_look(state: BeliefState, version: str, chance: float, *, is_last
     asks_on = is_last or (chance >= bars.end and not bars.is_modest)
     most = bars.looks if asks_on else LOOKS_IN_RUN
     return state.certifying.get(version, 0) < most
+
+
+def _marked_looks(state: BeliefState, version: str) -> int:
+    return sum(bool(ballot.marks) for ballot in state.looks(version))
 
 
 def _confirmed(state: BeliefState, chance: float, seen: int) -> Stop:
