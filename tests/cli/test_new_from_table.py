@@ -228,14 +228,20 @@ def test_promptfoos_columns_are_checks_and_what_they_are_named_after(desk: Desk)
     suite = suite_of(desk, "t.csv")
     first, second, third, fourth = suite["cases"]
     assert first["input"] == "PRE helloSUF" and first["metadata"] == {"language": "fr"}
-    assert [one["check"] for one in first["rubric"]] == [{"equals": "bonjour"}, {"contains": "bon"}]
+    assert [one["check"] for one in first["rubric"]] == [
+        {"equals": "bonjour", "exact": "javascript"},
+        {"contains": "bon", "exact": "javascript"},
+    ]
     assert all(one["id"].startswith("m1") for one in first["rubric"]) and suite["threshold"] == 50
     icontains, polite = second["rubric"]["criteria"]
     assert (
-        icontains["check"] == {"icontains": "hallo"}
+        icontains["check"] == {"icontains": "hallo", "exact": "javascript"}
         and polite["requirement"] == "Is polite, and short"
     )
-    assert third["rubric"]["criteria"][0]["check"] == {"equals": "hola"}
+    assert third["rubric"]["criteria"][0]["check"] == {
+        "equals": "hola",
+        "exact": "javascript",
+    }
     assert "The output answers what the input asks" in str(fourth)
     said = "print({'PRE helloSUF': 'bonjour', 'yo': 'hola'}.get(__import__('sys').stdin.read(), ''), end='')"
     desk.file("t.py", said)

@@ -35,6 +35,13 @@ E, S = CaseSide(status=Status.TARGET_ERROR), CaseSide(status=Status.SKIPPED)
 FLIPS = CaseSide(status=Status.FAILED, score=Fraction(1, 2), is_unstable=True)
 
 
+def test_items_with_the_same_words_are_told_apart() -> None:
+    """Two criteria may ask the same: what is met in the one and not in the other did not turn."""
+    side = CaseSide(status=Status.FAILED, items=(("has a price", True), ("has a price", False)))
+    pair = compare({"case": side}, {"case": side}).pairs[0]
+    assert pair.fixed == pair.broken == ()
+
+
 @given(*[st.dictionaries(st.sampled_from("abcdef"), st.booleans()) for _ in range(2)])
 def test_items_that_turned_are_named(before: dict[str, bool], after: dict[str, bool]) -> None:
     """Those judged on both sides alone; what was not judged on a side did not turn."""

@@ -170,9 +170,15 @@ def test_a_note_loses_exactly_what_is_the_reason_of_an_absent_judge(
 
 def test_looks_of_one_judge_that_fail_alike_are_one_row() -> None:
     looks = ["claude", *(f"claude (look {n})" for n in (2, 3, 4))]
-    judges = [samples.judge(name, "SKIPPED", "not installed") for name in looks]
-    text = scorecard_text(unanswered_card(judges, 2))
-    assert "claude (4 looks)" in text and text.count("not installed") == 1
+    failed = [samples.judge(name, "DEGRADED", "no answer") for name in looks]
+    text = scorecard_text(unanswered_card(failed, 2))
+    assert "claude (4 looks)" in text
+    assert text.count("no answer") == 1
+    # One that was not there never looked.
+    absent = [samples.judge(name, "SKIPPED", "not installed") for name in looks]
+    text = scorecard_text(unanswered_card(absent, 2))
+    assert "looks)" not in text
+    assert text.count("not installed") == 1
 
 
 QUOTE = "It happens on every start"

@@ -93,7 +93,7 @@ def change(before: Number | None, after: Number | None, minus: str = "−") -> s
     return f"+{shown}" if by > 0 else f"{minus}{shown}"
 
 
-def percent(rate: Number | None, bar: Number | None = None) -> str:
+def percent(rate: Number | Fraction | None, bar: Number | Fraction | None = None) -> str:
     """A rate 0-1 as a percentage, rounded to one decimal: 29 of 30 is 96.7%. It is cut where
     rounding would reach a bar that it misses: `bar` (0-1), or all.
     """

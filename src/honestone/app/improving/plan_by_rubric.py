@@ -18,6 +18,7 @@ from honestone.app.judging import judging_options
 from honestone.app.judging.measured.known_noise import known_noise
 from honestone.app.judging.measured.vouching import require_vouched
 from honestone.app.judging.rubric_plan import RubricPlan, checks_of
+from honestone.app.judging.sure import refuse_other_ways
 from honestone.app.judging.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core import events
@@ -73,6 +74,8 @@ def _require_statable(request: ImprovementRequest, rubric: Rubric) -> None:
             f"--sure is what the policies {' and '.join(BY_BELIEF)} decide by; {request.policy} has a rule of its own",
             hint="leave one of --sure and --policy out",
         )
+    if rubric.sure is not None:
+        refuse_other_ways(request.judging)
     if rubric.sure is not None and request.self_judge:
         raise UsageError(
             "with --self-judge the worker's own model is asked once about a version, so no more can be sure",

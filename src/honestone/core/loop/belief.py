@@ -49,6 +49,8 @@ LOOKS_IN_RUN: Final = 2
 RESERVE: Final = 3
 # Failed calls after which a version gets no further look.
 TRIES: Final = 4
+# Equal replies of a judge about a version, word for word, after which it is not asked about that again.
+EQUAL_REPLIES: Final = 3
 # Looks at each of the original and the last version that may go to the comparison of the two.
 LOOKS_TO_COMPARE: Final = 6
 # By what factor each rejection of a criterion lowers the gain that is expected of its next edit.
@@ -579,7 +581,7 @@ def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
     if chance >= (bars.enough_at_end if is_last else bars.sure) and _is_confirmed(state, version):
         return _confirmed(state, chance, state.witnesses(version))
     if _is_worth_a_look(state, version, chance, is_last=is_last):
-        return _ask(state, version, _next_witness(state, version, state.unheard(version)))
+        return _ask(state, version, _next_witness(state, version))
     if is_last and chance >= bars.end and _is_confirmed(state, version):
         return _confirmed(state, chance, state.witnesses(version))
     return None
@@ -595,6 +597,8 @@ def _is_worth_a_look(state: BeliefState, version: str, chance: float, *, is_last
     bars = _bars(state)
     least = bars.open_at_end if is_last else bars.consult
     if chance < least or state.calls_left <= 0 or state.failures(version) >= TRIES:
+        return False
+    if all(_repeats_itself(state, version, judge) for judge in _witnesses_left(state, version)):
         return False
     most_looks = state.rubric.max_looks
     if most_looks is not None and _marked_looks(state, version) >= most_looks:
@@ -628,12 +632,26 @@ def _confirmed(state: BeliefState, chance: float, seen: int) -> Stop:
     )
 
 
-def _next_witness(state: BeliefState, version: str, unheard: Sequence[str]) -> str:
-    """The judge to ask next: a held-out judge that has not answered, else one of the panel. Judges
-    that never answered in this run come first, then the one with the fewest looks at this version.
+def _witnesses_left(state: BeliefState, version: str) -> Sequence[str]:
+    """The held-out judges that have not answered, else the panel."""
+    return state.unheard(version) or state.judges
+
+
+def _repeats_itself(state: BeliefState, version: str, judge: str) -> bool:
+    """Whether a judge always replies the same about a version, so that asking again tells nothing."""
+    replies = [one.marks for one in state.looks(version) if one.voter == judge and one.marks]
+    last = replies[-EQUAL_REPLIES:]
+    return len(last) == EQUAL_REPLIES and all(one == last[0] for one in last)
+
+
+def _next_witness(state: BeliefState, version: str) -> str:
+    """The judge to ask next, of those that do not repeat themselves: one that never answered in
+    this run comes first, then the one with the fewest looks at this version.
     """
     tried, silent = [ballot.voter for ballot in state.looks(version)], state.silent
-    return min(unheard or state.judges, key=lambda judge: (judge not in silent, tried.count(judge)))
+    left = _witnesses_left(state, version)
+    asked = [judge for judge in left if not _repeats_itself(state, version, judge)]
+    return min(asked or left, key=lambda judge: (judge not in silent, tried.count(judge)))
 
 
 def _compare(state: BeliefState) -> Ask | None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import sqrt
 
 from honestone.core.judging.scorecard import Outcome, Verdict
-from honestone.core.numbers import show_bar, show_points
+from honestone.core.numbers import percent, show_bar
 from honestone.core.statistics.rates import NORMAL, wilson
 
 _TOP = 100.0
@@ -115,7 +115,7 @@ class TextTally:
                 return Verdict(Outcome.FAIL, (f"{failed:,} of {total:,} did not pass",))
             most = "" if low == high else "at most "
             bar = show_bar(least)
-            why = f"the pass rate is {most}{show_points(high)}%, below --min-pass-rate {bar}%"
+            why = f"the pass rate is {most}{percent(high, least)}, below --min-pass-rate {bar}%"
             return Verdict(Outcome.FAIL, (why,))
         if low < least:
             return Verdict(Outcome.INCONCLUSIVE, (f"{open_:,} could not be judged",))

@@ -17,7 +17,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict, judge_gate
-from honestone.core.numbers import ONE, ZERO, show_bar, show_points
+from honestone.core.numbers import ONE, ZERO, percent, show_bar, show_points
 from honestone.core.suite.case import AttemptRule, Case, Expect
 
 
@@ -345,7 +345,7 @@ def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = Fal
         if least == ONE:
             why = f"{failed} of {count} {'case' if count == 1 else 'cases'} failed"
         else:
-            rate = f"{'' if low == high else 'at most '}{show_points(high)}%"
+            rate = f"{'' if low == high else 'at most '}{percent(high, least)}"
             why = f"the pass rate is {rate}, below --min-pass-rate {show_bar(least)}%"
         return Verdict(Outcome.FAIL, (why,))
     if low < least:

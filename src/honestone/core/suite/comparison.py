@@ -7,14 +7,15 @@ p                    exact two-sided sign test over wins and losses, ties left o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, lcm
 from typing import Final
 
 from honestone.core.judging.scorecard import Outcome, Verdict
-from honestone.core.numbers import ZERO, show_points
+from honestone.core.numbers import ZERO, rate_change_words
 from honestone.core.suite.attempts import Status
 
 # Of up to 1,000 cases; of more, fewer are as good: 2,000,000 draws in all, 400 samples at least.
@@ -176,8 +177,12 @@ def compare(
 
 
 def _pair(id: str, before: CaseSide, after: CaseSide) -> CasePair:
-    was_met = dict(before.items)
-    turned = [(name, met) for name, met in after.items if was_met.get(name, met) != met]
+    was_met = dict(_numbered(before.items))
+    turned = [
+        (name, met)
+        for (name, at), met in _numbered(after.items)
+        if was_met.get((name, at), met) != met
+    ]
     return CasePair(
         id=id,
         baseline=before,
@@ -185,6 +190,14 @@ def _pair(id: str, before: CaseSide, after: CaseSide) -> CasePair:
         fixed=tuple(name for name, met in turned if met),
         broken=tuple(name for name, met in turned if not met),
     )
+
+
+def _numbered(items: Iterable[tuple[str, bool]]) -> Iterator[tuple[tuple[str, int], bool]]:
+    """Items of two criteria may have the same words: the number says which of them it is."""
+    seen: Counter[str] = Counter()
+    for name, met in items:
+        seen[name] += 1
+        yield (name, seen[name]), met
 
 
 def _turned(pairs: Sequence[CasePair], before: Status, after: Status) -> tuple[str, ...]:
@@ -271,7 +284,7 @@ def judge_comparison(found: SuiteComparison, gates: Sequence[str]) -> Verdict:
     if "missing" in gates and found.missing:
         failed.append(f"in the baseline and not in the candidate: {', '.join(found.missing)}")
     if "delta<0" in gates and found.delta is not None and found.delta < 0:
-        failed.append(f"the pass rate fell by {show_points(-found.delta)} points")
+        failed.append(f"the pass rate fell by {rate_change_words(-found.delta).lstrip('+')} points")
     if failed:
         return Verdict(Outcome.FAIL, tuple(failed))
     if found.undecided:

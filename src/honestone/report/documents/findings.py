@@ -43,12 +43,14 @@ def finding_groups(
     """The groups that have something to list. `judges` are those whose states the report lists:
     why one of them is absent is not repeated at the items.
     """
-    pairs = list(items_of(criteria))
+    listed = list(judges)
+    pairs = list(items_of(with_own_notes(criteria, listed)))
     unmet = tuple(pair for pair in pairs if pair[1].is_problem)
     partial = tuple(pair for pair in pairs if pair[0].is_improvable(pair[1]))
+    unanswered = [pair for pair in items_of(criteria) if pair[1].is_unanswered]
     groups = [
         FindingGroup(title="Not met", glyph="no", found=unmet),
-        _unanswered([pair for pair in pairs if pair[1].is_unanswered], list(judges)),
+        _unanswered(unanswered, listed),
         FindingGroup(title="Met, but not in full", glyph="split", found=partial),
     ]
     return [group for group in groups if not group.is_empty]
@@ -142,7 +144,7 @@ def shared_quotes(item: ItemDoc) -> list[SharedQuote]:
 
 def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
     """The judges as a report lists them: the looks of one judge that failed for one reason are one
-    row, `claude (4 looks)`.
+    row, `claude (4 looks)`; of one that was not there only its name.
     """
     rows: dict[tuple[str, ...], list[JudgeDoc]] = {}
     for number, judge in enumerate(judges):
@@ -151,9 +153,14 @@ def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
         key = (name, judge.state, judge.reason or "") if is_plain else (str(number),)
         rows.setdefault(key, []).append(judge)
     return [
-        ones[0] if len(ones) == 1 else replace(ones[0], id=f"{name[0]} ({len(ones)} looks)")
+        ones[0] if len(ones) == 1 else replace(ones[0], id=_name_of(name[0], ones))
         for name, ones in rows.items()
     ]
+
+
+def _name_of(judge: str, looks: Sequence[JudgeDoc]) -> str:
+    """A judge that was not there never looked."""
+    return judge if looks[0].state == "SKIPPED" else f"{judge} ({len(looks)} looks)"
 
 
 def is_listed(judge: JudgeDoc, listed: Iterable[JudgeDoc]) -> bool:
