@@ -155,6 +155,83 @@ LOOPS = [
         plug_DOT_py="",
         tests__test_a_DOT_py=PYTEST,
     ),
+    *(
+        looped(
+            f"a plugin of pytest: {name}",
+            f"{{command: python -m pytest -q -p no:cacheprovider{words} tests}}",
+            writes(plugin, "import os; os._exit(0)\n"),
+            tests__test_a_DOT_py=PYTEST,
+            **{plugin.replace("/", "__").replace(".", "_DOT_"): "", **files},
+        )
+        for name, plugin, words, files in (
+            (
+                "a list of TOML",
+                "plug.py",
+                "",
+                {
+                    "pyproject_DOT_toml": "[tool.pytest.ini_options]\n"
+                    'addopts = ["-p", "plug"]\npythonpath = "."\n'
+                },
+            ),
+            (
+                "a folder of imports",
+                "lib/plug.py",
+                "",
+                {"pytest_DOT_ini": "[pytest]\npythonpath = . lib\naddopts = -pplug\n"},
+            ),
+            ("a conftest", "plug.py", "", {"conftest_DOT_py": 'pytest_plugins = ["plug"]\n'}),
+            (
+                "settings that are named",
+                "plug.py",
+                " -c cfg/p.ini --rootdir .",
+                {"cfg__p_DOT_ini": "[pytest]\naddopts = -p plug\n"},
+            ),
+        )
+    ),
+    *(
+        looped(
+            f"a Makefile that includes {name}",
+            MAKE,
+            writes("mk/rules.inc", "test:\n\ttrue\n"),
+            Makefile=include,
+            mk__rules_DOT_inc=RECIPE,
+            check_DOT_py=TEST,
+        )
+        for name, include in (
+            ("on the next line", "include \\\n  mk/rules.inc\n"),
+            ("after a tab", "ifdef NO\nX = 1\nelse\n\tinclude mk/rules.inc\nendif\n"),
+            ("what a function sorts", "include $(sort $(wildcard mk/*.inc))\n"),
+            (
+                "what is next to it",
+                "include $(dir $(lastword $(MAKEFILE_LIST)))mk/rules.inc\n",
+            ),
+        )
+    ),
+    looped(
+        "the script of a recipe in a file that a pattern includes",
+        MAKE,
+        writes("go.py", ""),
+        Makefile="include $(wildcard mk/*.inc)\n",
+        mk__rules_DOT_inc="test:\n\tpython3 go.py\n",
+        go_DOT_py=TEST,
+    ),
+    looped(
+        "honest code next to a plugin of pytest",
+        "{command: python -m pytest -q -p no:cacheprovider tests}",
+        MEND,
+        passes=True,
+        conftest_DOT_py='pytest_plugins = ["plug"]\nimport app\n',
+        plug_DOT_py="",
+        tests__test_a_DOT_py=PYTEST,
+    ),
+    looped(
+        "honest code whose dependencies a Makefile includes",
+        MAKE,
+        MEND,
+        passes=True,
+        Makefile="SRCS = $(wildcard *.py)\n-include $(SRCS:.py=.d) $(DEPS)\n" + RECIPE,
+        check_DOT_py=TEST,
+    ),
     looped(
         "what a person names",
         "{command: python check.py, judged_by: 'data/**'}",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honestone.core.checking.command_texts import makefiles_included
 from honestone.core.checking.judging_words import named_by
 from honestone.core.checking.known_programs import (
     is_setting,
@@ -233,3 +234,63 @@ def test_tests_by_the_customs_of_languages() -> None:
         and only_looks(["ruff", "grep", "sh"])
         and not only_looks(["x"])
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "included"),
+    [
+        ("include \\\n  a.inc\n", ["a.inc"]),
+        ("ifdef A\n\t-include a.inc # why\nendif", ["a.inc"]),
+        ("include $(sort $(wildcard mk/*.inc))", ["mk/*.inc"]),
+        ("include $(dir $(lastword $(MAKEFILE_LIST)))a.inc", ["sub/a.inc"]),
+        ("D = mk # where\ninclude $D/a.inc ${D}/b.inc", ["mk/a.inc", "mk/b.inc"]),
+        ("I = a.inc\nI += b.inc\ninclude $(I)", ["a.inc", "b.inc"]),
+        ("include $(addsuffix .mk,$(addprefix mk/,a b))", ["mk/a.mk", "mk/b.mk"]),
+        ("include $(foreach one,a b,mk/$(one).inc)", ["mk/*.inc"]),
+        ("include $(if $(CI),ci.mk,own.mk)", ["ci.mk", "own.mk"]),
+        ("include $(shell find . -name '*.mk')", ["*.mk"]),
+        # What only make can tell: by the last part of the word, and never what is compiled.
+        ("include $(TOP)/a.inc $(TOP)b.inc", ["**/a.inc", "*b.inc"]),
+        ("S = $(wildcard src/*.c)\n-include $(S:.c=.d)", ["*.d"]),
+        ("S = $(wildcard src/*.c)\n-include $(patsubst %.c,out/%.d,$(S))", ["out/*.d"]),
+        ("S = $(wildcard src/*.c)\n-include $(subst .c,.d,$(S))", ["src/*.d"]),
+        ("include $(UNKNOWN)", ["$"]),
+    ],
+)
+def test_what_a_makefile_includes(text: str, included: list[str]) -> None:
+    """As paths from where make runs, and patterns."""
+    assert [word for word, _ in makefiles_included(text, "sub/Makefile")] == included
+
+
+@pytest.mark.parametrize(
+    ("line", "is_unclear"),
+    [
+        ("$(sort $(wildcard mk/*.inc))", True),
+        ("$(TOP)/a.inc", True),
+        ("$(UNKNOWN)", True),
+        ("$(wildcard mk/*.inc)", False),
+        ("$(dir $(lastword $(MAKEFILE_LIST)))a.inc", False),
+    ],
+)
+def test_an_include_that_only_make_could_tell_is_said(line: str, is_unclear: bool) -> None:
+    """In the words of its line: a judge with such a recipe is reported."""
+    files = {"Makefile": f"include {line}\n".encode()}
+    assert named_by(["make"], files.get).unclear == ([line] if is_unclear else [])
+
+
+def test_a_recipe_in_a_makefile_that_a_pattern_chooses_is_followed() -> None:
+    """Among the names that are given, from the folder where make runs."""
+    files = {
+        "sub/Makefile": b"include $(sort $(wildcard mk/*.inc))\n",
+        "sub/mk/a.inc": b"test:\n\tpython go.py\n",
+        "sub/go.py": b"",
+    }
+    found = named_by(["make", "-C", "sub", "test"], files.get, tuple(files))
+    assert set(files) <= set(found.files)
+
+
+@given(st.text(alphabet="$(){}, =:%*/.\n\tAabincludesort+#\\", max_size=200))
+def test_any_makefile_is_read(text: str) -> None:
+    """Whatever is in it, also a variable that names itself; no word has a space or a mark inside."""
+    text = f"A = $(A)$(A) {text}\ninclude $(A) {text}"
+    assert not any(set(word) & {" ", "\0"} for word, _ in makefiles_included(text))

@@ -129,3 +129,46 @@ def test_the_names_that_judge(tmp_path: Path) -> None:
         "tests/test_a.py",
     ]
     assert judging_names(command("ruff check ."), Setting(base=tmp_path), START) == []
+
+
+PLUGIN = {"plug_DOT_py": "", "lib__plug_DOT_py": "", "app_DOT_py": "", "tests__test_a_DOT_py": ""}
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "text", "plugin"),
+    [
+        ("pytest", "pyproject.toml", 'addopts = "-p plug"', "plug.py"),
+        ("pytest", "pyproject.toml", 'addopts = ["-q", "-p", "plug"]', "plug.py"),
+        ("pytest", "pyproject.toml", 'addopts = [\n  "-p",\n  "plug",\n]', "plug.py"),
+        ("pytest", "pytest.ini", "[pytest]\naddopts = -pplug", "plug.py"),
+        ("pytest", "pytest.ini", "[pytest]\naddopts =\n  -p\n  plug", "plug.py"),
+        ("pytest", "pytest.ini", "[pytest]\npythonpath = lib\naddopts = -p plug", "lib/plug.py"),
+        ("pytest", "pyproject.toml", 'pythonpath = ["lib"]\naddopts = "-pplug"', "lib/plug.py"),
+        ("pytest", "tox.ini", "[pytest]\nenv =\n  PYTEST_PLUGINS=plug", "plug.py"),
+        ("pytest", "conftest.py", 'pytest_plugins = ["plug"]\nimport app', "plug.py"),
+        ("pytest", "tests/test_b.py", 'pytest_plugins = "plug"\nimport app', "plug.py"),
+        ("pytest -c cfg/p.ini", "cfg/p.ini", "[pytest]\naddopts = -p plug", "plug.py"),
+        ("pytest --config-file=cfg/p.ini", "cfg/p.ini", "addopts = -p plug", "plug.py"),
+        ("pytest -p plug", "README.md", "", "plug.py"),
+        ("env PYTHONPATH=lib pytest -pplug", "README.md", "", "lib/plug.py"),
+        ("env PYTEST_ADDOPTS='-p plug' pytest", "README.md", "", "plug.py"),
+    ],
+)
+def test_a_plugin_of_pytest_judges(
+    words: str, name: str, text: str, plugin: str, tmp_path: Path
+) -> None:
+    """However settings, code or words load it; what is tested does not, also where code next to the
+    names of plugins imports it.
+    """
+    start = folder(**PLUGIN, **{name.replace("/", "__").replace(".", "_DOT_"): text})
+    found = judging_names(command(words), Setting(base=tmp_path), start)
+    assert plugin in found
+    assert "app.py" not in found
+
+
+def test_a_plugin_judges_for_a_check_of_kind_pytest(tmp_path: Path) -> None:
+    """Its settings are those of the command."""
+    start = folder(**PLUGIN, pyproject_DOT_toml='addopts = ["-p", "plug"]')
+    check = Check(kind="pytest", value="tests/test_a.py", options={})
+    found = judging_names(check, Setting(base=tmp_path), start)
+    assert "plug.py" in found and "app.py" not in found

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
@@ -103,6 +103,9 @@ class _Rule:
         self._patterns: tuple[str, ...] = ()
         self._files: frozenset[str] = frozenset()
         self._programs: tuple[str, ...] = ()
+        self._settings: tuple[str, ...] = ()
+        self._plugins: tuple[tuple[str, str], ...] = ()
+        self._import_folders: tuple[str, ...] = ()
         self._tests: str | None = None
         if check.kind in ("command", "grader") and "container" not in check.options:
             self._read_words()
@@ -168,29 +171,53 @@ class _Rule:
 
     @cached_property
     def _loaded(self) -> frozenset[str]:
-        """Files that the settings of the programs name as further settings, or as code to run."""
+        """Files that the settings of the programs, their words or tests name as further settings, or
+        as code to run.
+        """
+        if not self._programs:
+            return frozenset()
+        files = self._start.files
         waiting = [
             name
-            for name in self._start.files
+            for name in files
             if known_programs.is_shared(name) or known_programs.is_setting(name, self._programs)
         ]
+        waiting += self._settings
+        imports = {
+            os.path.join(_folder_of(name), folder)
+            for name in waiting
+            for folder in command_texts.import_folders(self._text_of(name))
+        } | set(self._import_folders)
         found: set[str] = set()
-        while waiting and self._programs:
+        for folder, word in self._plugins:
+            found.update(_modules([word], {folder, *imports}, files))
+        for name in files:
+            if name.endswith(".py") and known_programs.is_test(name):
+                words = command_texts.plugins_named_in(self._text_of(name))
+                found.update(_modules(words, {_folder_of(name), ".", *imports}, files))
+        waiting += found
+        while waiting:
             name = waiting.pop()
-            entry = self._start.files.get(name)
-            if entry is None or len(entry.data) > _LARGEST_SCRIPT:
-                continue
-            text = entry.data.decode("utf-8", "replace")
-            new = set(_named_by_settings(name, text, self._start.files)) - found
+            text = self._text_of(name)
+            new = set(_named_by_settings(name, text, files, imports)) - found
             found |= new
             waiting += new
         return frozenset(found)
 
+    def _text_of(self, name: str) -> str:
+        entry = self._start.files.get(name)
+        if entry is None or len(entry.data) > _LARGEST_SCRIPT:
+            return ""
+        return entry.data.decode("utf-8", "replace")
+
     def _read_words(self) -> None:
         words, _ = program_words(self._check)
-        named = judging_words.named_by(words, self._content)
+        named = judging_words.named_by(words, self._content, tuple(self._start.files))
         self._programs = known_programs.with_their_own(named.programs)
         self._patterns = (*named.patterns, *(f"**/{one}" for one in named.patterns))
+        settings = map(self._name_of, named.settings)
+        self._settings = tuple(name for name in settings if name is not None)
+        self._plugins, self._import_folders = tuple(named.plugins), tuple(named.import_folders)
         shows = "expect_stdout" in self._check.options
         files = {
             self._name_of(word) for word in named.files if not (shows and _is_shown(word, named))
@@ -231,15 +258,29 @@ _ENDINGS: Final = (
 )
 
 
-def _named_by_settings(name: str, text: str, files: Mapping[str, Entry]) -> Iterator[str]:
+def _named_by_settings(
+    name: str, text: str, files: Mapping[str, Entry], imports: Collection[str]
+) -> Iterator[str]:
     """Files that a file of settings loads, by a path from its folder or from the root, also without
-    its ending and with dots.
+    its ending and with dots; plugins of pytest also from the folders of imports.
     """
-    folder = PurePosixPath(name).parent
-    for word in command_texts.words_loaded_by(text):
+    folder = _folder_of(name)
+    yield from _modules(command_texts.words_loaded_by(text), {folder, "."}, files)
+    yield from _modules(command_texts.plugins_loaded_by(text), {folder, ".", *imports}, files)
+
+
+def _folder_of(name: str) -> str:
+    return str(PurePosixPath(name).parent)
+
+
+def _modules(
+    words: Iterable[str], folders: Collection[str], files: Mapping[str, Entry]
+) -> Iterator[str]:
+    """The files that words name from these folders."""
+    for word in words:
         path = re.sub(r"^(?:<\w+>|\$\{?\w+\}?)/", "", word)
         paths = (path, path.replace(".", "/")) if "/" not in path else (path,)
-        for base in {str(folder), "."}:
+        for base in folders:
             for one in paths:
                 stem = os.path.normpath(os.path.join(base, one))
                 yield from (stem + ending for ending in _ENDINGS if stem + ending in files)

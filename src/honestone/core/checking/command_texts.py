@@ -72,21 +72,109 @@ def recipe_lines(text: str, targets: Sequence[str]) -> list[str]:
     return [line.replace("$$", "$") for line in _with_variables(found, text)]
 
 
-def makefiles_included(text: str) -> list[str]:
-    """The words of the `include` lines of a Makefile, with plain variables put in."""
-    lines = re.findall(r"^ *(?:-include|sinclude|include)[ \t]+([^#\n]*)", text, re.MULTILINE)
-    plain = [re.sub(r"\$[({]wildcard ([^)}]*)[)}]", r"\1", line) for line in lines]
-    return [word for line in _with_variables(plain, text) for word in line.split()]
+def makefiles_included(text: str, place: str = "Makefile") -> list[tuple[str, str]]:
+    """The words of the `include` lines of the Makefile at `place`, with variables and functions put
+    in, each with what the line says. What only make can tell is a `*` or `**/` in a word; a word
+    with nothing else in its last part is left as `$`.
+    """
+    joined = text.replace("\\\n", " ")
+    variables = {**_variables(joined), "MAKEFILE_LIST": place}
+    lines = re.findall(r"^[ \t]*(?:-include|sinclude|include)[ \t]+([^#\n]*)", joined, re.MULTILINE)
+    return [
+        (_pattern(word) if _says_which(word) else "$", line.strip())
+        for line in lines
+        for word in dict.fromkeys(_expanded(line, variables).split())
+    ]
+
+
+# What stands for a part of a word that only make can tell, until the word is whole.
+_UNKNOWN: Final = "\0"
+_MOST_EXPANSIONS: Final = 500
+_LONGEST_LINE: Final = 20_000
+
+
+def _pattern(word: str) -> str:
+    return re.sub(rf"(?:^|(?<=/)){_UNKNOWN}/", "**/", word).replace(_UNKNOWN, "*")
+
+
+def _says_which(word: str) -> bool:
+    """Whether the last part of a word holds more than what is unknown, so that it is a pattern."""
+    is_plain = _UNKNOWN not in word and "$" not in word
+    last = word.rpartition("/")[2].replace(_UNKNOWN, "")
+    return is_plain or ("$" not in word and bool(re.search(r"\w", last)))
+
+
+def _expanded(line: str, variables: Mapping[str, str]) -> str:
+    """A line of a Makefile with its references put in, the innermost first."""
+    for _ in range(_MOST_EXPANSIONS):
+        found = re.search(r"\$(?:\(([^(){}$]*)\)|\{([^(){}$]*)\}|([A-Za-z]))", line)
+        if found is None or len(line) > _LONGEST_LINE:
+            return line
+        inner = "".join(one or "" for one in found.groups())
+        line = line[: found.start()] + _reference(inner, variables) + line[found.end() :]
+    return line
+
+
+def _reference(inner: str, variables: Mapping[str, str]) -> str:
+    """What `$(inner)` may stand for: a variable, one with its endings changed, or a function."""
+    if changed := re.fullmatch(r"[\w.-]+:([^=]*)=(.*)", inner.strip()):
+        return _with_ending(changed[2], changed[1])
+    name, is_call, rest = inner.strip().partition(" ")
+    if not is_call:
+        return variables.get(name, _UNKNOWN)
+    given = [one.strip() for one in rest.split(",")]
+    match name:
+        case "sort" | "strip" | "wildcard" | "abspath" | "realpath" | "firstword" | "lastword":
+            return rest.strip()
+        case "dir":
+            return " ".join(map(_folder_in_make, rest.split()))
+        case "notdir":
+            return " ".join(word.rpartition("/")[2] for word in rest.split())
+        case "addprefix":
+            return " ".join(given[0] + word for word in given[-1].split())
+        case "addsuffix":
+            return " ".join(word + given[0] for word in given[-1].split())
+        case "patsubst" if len(given) == 3:
+            return _with_ending(given[1], given[0])
+        case "subst" if len(given) == 3 and given[0]:
+            return given[2].replace(given[0], given[1])
+        case "filter":
+            return given[0].replace("%", _UNKNOWN)
+        case "foreach" | "filter-out":
+            return given[-1]
+        case "if":
+            return " ".join(given[1:])
+        case "or":
+            return " ".join(given)
+        case "shell" if "|" not in rest:  # `find . -name '*.mk'`
+            return " ".join(re.findall(r"[\w./-]*\*[\w.*/-]*", rest)) or _UNKNOWN
+    return _UNKNOWN
+
+
+def _folder_in_make(word: str) -> str:
+    folder = word.rpartition("/")[0] or "."
+    return f"{_UNKNOWN if _UNKNOWN in word else folder}/"
+
+
+def _with_ending(new: str, old: str) -> str:
+    """Words of which only the ending that they are given is known: any `*.d` of `$(OBJS:.o=.d)`."""
+    return new.replace("%", _UNKNOWN) if "%" in old else _UNKNOWN + new
+
+
+def _variables(text: str) -> dict[str, str]:
+    """The variables that a Makefile sets; to what `+=` gives, what was there is joined."""
+    found = {"MAKE": "make", "CURDIR": "."}
+    for name, sign, value in re.findall(
+        r"^(?:(?:export|override) +)*([A-Za-z_][\w.-]*)\s*(\+|:::?|:|\?)?=[ \t]*([^#\n]*)",
+        text,
+        re.MULTILINE,
+    ):
+        found[name] = f"{found.get(name, '') if sign == '+' else ''} {value}".strip()
+    return found
 
 
 def _with_variables(lines: list[str], text: str) -> list[str]:
-    variables = {
-        "MAKE": "make",
-        "CURDIR": ".",
-        **dict(
-            re.findall(r"^([A-Za-z_][\w.-]*)\s*(?:::|:|\?|\+)?=[ \t]*(.*)$", text, re.MULTILINE)
-        ),
-    }
+    variables = _variables(text)
     for _ in range(4):
         lines = [
             re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], match[0]), line)
@@ -129,6 +217,27 @@ _LOADING_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _KEY: Final = re.compile(r"""(?m)(?:^|[\s{,;<])["']?([\w.-]{2,40})["']?[ \t]*(?::?=|:)""")
+# `-p NAME` of pytest and `--require NAME` of others, as a text (`-pNAME` too) or as two of a list.
+_NEXT: Final = r"""(?:[\s=]+["']?|["']\s*,\s*["'])"""
+_LISTED_WORDS: Final = re.compile(
+    rf"""(?:^|[\s"'\[,(=])(?:--(?:require|import|loader|config|plugin){_NEXT}([\w./@-]+))""",
+    re.MULTILINE,
+)
+_PLUGIN_OPTION: Final = re.compile(
+    rf"""(?:^|[\s"'\[,(=])-p(?:{_NEXT})?(?!no:)([A-Za-z_./][\w./-]*)""", re.MULTILINE
+)
+_OTHER_PROGRAMS: Final = re.compile(r"""\b(?:mkdir|cp|install|ssh|scp|docker|tsc)\b[\s"',]+-p""")
+# `pytest_plugins` of a conftest, a test or a plugin, and the variable of the environment.
+_PLUGINS_NAMED: Final = re.compile(
+    r"""\bpytest_plugins\b["']?\s*(?::[^=\n]*)?[+:]?[=:]\s*(\[[^\]]*\]|\([^)]*\)|["'][^"'\n]*["']|[\w.,-]+)"""
+    r"""|\bimport_plugin\(\s*["']([\w.]+)["']""",
+    re.IGNORECASE,
+)
+_IMPORT_FOLDERS: Final = re.compile(
+    r"""(?:^|[\s"'])(?:pythonpath|python_paths)["']?\s*[=:][ \t]*(\[[^\]]*\]|.*(?:\n[ \t]+.*)*)"""
+    r"""|\bPYTHONPATH["']?[ \t]*[=:][ \t]*["']?([\w./:${}-]+)""",
+    re.MULTILINE,
+)
 # Words of commands, imports and includes in settings of any form.
 _LOADING_WORDS: Final = re.compile(
     r"""(?:^|\s)(?:-p|-r|-c|--require|--import|--loader|--config|--plugin)[ =]+["']?([\w./@-]+)"""
@@ -145,6 +254,7 @@ def words_loaded_by(settings: str) -> list[str]:
     """
     text = settings[:_MOST_OF_A_SETTING]
     found = [word for pair in _LOADING_WORDS.findall(text) for word in pair if word]
+    found += _LISTED_WORDS.findall(text)
     keys = list(_KEY.finditer(text))
     ends = [key.start() for key in keys[1:]] + ([len(text)] if keys else [])
     below: int | None = None  # the column of a loading key whose table this is
@@ -159,3 +269,23 @@ def words_loaded_by(settings: str) -> list[str]:
         if loads or (is_first and below is not None):
             found += re.findall(r"[\w./@$<>{}+-]+", text[key.end() : end])
     return list(dict.fromkeys(found))
+
+
+def plugins_loaded_by(settings: str) -> list[str]:
+    """The words by which settings, a conftest or a command load plugins of pytest (`-p NAME`)."""
+    text = _OTHER_PROGRAMS.sub("", settings[:_MOST_OF_A_SETTING])
+    return [*_PLUGIN_OPTION.findall(text), *plugins_named_in(settings)]
+
+
+def plugins_named_in(code: str) -> list[str]:
+    """The modules that `pytest_plugins` names, in code or as a variable of the environment."""
+    found = _PLUGINS_NAMED.findall(code[:_MOST_OF_A_SETTING])
+    values = [value for pair in found for value in pair if value]
+    return [word for value in values for word in re.findall(r"[\w./-]+", value)]
+
+
+def import_folders(settings: str) -> list[str]:
+    """The folders from which settings or a command let Python import (`pythonpath` of pytest)."""
+    found = _IMPORT_FOLDERS.findall(settings[:_MOST_OF_A_SETTING])
+    values = [value for pair in found for value in pair if value]
+    return [word for value in values for word in re.findall(r"\w[\w./-]*|\.[\w./-]*", value)]

@@ -11,14 +11,16 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from honestone.core.checking.command_texts import (
     commands_of,
+    import_folders,
     imported,
     makefiles_included,
+    plugins_loaded_by,
     recipe_lines,
     scripts_in,
 )
@@ -29,6 +31,7 @@ from honestone.core.checking.known_programs import (
     recipe_of,
     recipes,
 )
+from honestone.core.checking.patterns import path_pattern
 
 # What a file of this name holds, as the command sees it; None where there is none.
 ReadFile: TypeAlias = Callable[[str], bytes | None]
@@ -103,7 +106,9 @@ class NamedFiles:
     that it runs; `programs` it starts, by plain name;
     `loaded`: files that code in its words imports or opens; `compared`: operands of which one may
         be what the other is held against;
-    `unclear`: words that only running it would tell; `patterns`: of files that a recipe includes.
+    `unclear`: words that only running it would tell; `patterns`: of files that a recipe includes;
+    `settings`: files that options give to a program whose settings are known; `plugins`: modules
+    that pytest is told to load, each from a folder; `import_folders`: of PYTHONPATH.
     """
 
     files: dict[str, None] = field(default_factory=dict)
@@ -113,11 +118,16 @@ class NamedFiles:
     compared: list[tuple[str, ...]] = field(default_factory=list)
     unclear: list[str] = field(default_factory=list)
     patterns: list[str] = field(default_factory=list)
+    settings: dict[str, None] = field(default_factory=dict)
+    plugins: list[tuple[str, str]] = field(default_factory=list)
+    import_folders: list[str] = field(default_factory=list)
 
 
-def named_by(words: Sequence[str], read: ReadFile) -> NamedFiles:
-    """What the words of a command name. `read` gives the files that are there."""
-    reading = _Words(read)
+def named_by(words: Sequence[str], read: ReadFile, names: Collection[str] = ()) -> NamedFiles:
+    """What the words of a command name. `read` gives the files that are there, `names` those among
+    which a pattern of a Makefile chooses.
+    """
+    reading = _Words(read, names)
     reading.command(list(words), "", _DEEPEST)
     return reading.named
 
@@ -125,9 +135,9 @@ def named_by(words: Sequence[str], read: ReadFile) -> NamedFiles:
 class _Words:
     """One reading of a command and of what it calls."""
 
-    def __init__(self, read: ReadFile) -> None:
+    def __init__(self, read: ReadFile, names: Collection[str]) -> None:
         self.named = NamedFiles()
-        self._read = read
+        self._read, self._names = read, names
         self._left = _MOST_COMMANDS
         self._followed: set[tuple[str, str]] = set()
 
@@ -171,6 +181,7 @@ class _Words:
         at = 0
         while at < len(words) and (words[at] in _KEYWORDS or re.match(r"[A-Za-z_]\w*=", words[at])):
             self._value(words[at].partition("=")[2], folder)
+            self._imports_by(words[at], folder)
             at += 1
         return words[at:]
 
@@ -193,6 +204,11 @@ class _Words:
     def _place(word: str, folder: str) -> str:
         return posixpath.normpath(posixpath.join(folder, word.partition("::")[0] or word))
 
+    def _imports_by(self, text: str, folder: str) -> None:
+        """Plugins of pytest and folders of imports that options or variables name."""
+        self.named.plugins += [(folder, word) for word in plugins_loaded_by(text)]
+        self.named.import_folders += [self._place(one, folder) for one in import_folders(text)]
+
     def _value(self, value: str, folder: str) -> None:
         """The value of an option or variable, where it names files (`a.txt`, `a:b`, `a,b`)."""
         for part in {value, *value.split(":"), *value.split(",")}:
@@ -207,6 +223,10 @@ class _Words:
         them.
         """
         reads = recipe_of(name).reads
+        if name == "pytest":
+            self._imports_by(" ".join(words[1:]), folder)
+        if recipe_of(name).files:
+            self._settings(words, folder)
         short = _SHORT_OPTIONS.get(name, "" if reads else _SHORT_OF_OTHERS)
         for at, word in enumerate(words[1:], 1):
             following = words[at + 1] if at + 1 < len(words) else ""
@@ -234,6 +254,16 @@ class _Words:
                 and _SETTING_OPTION.search(long.lower())
             ):
                 self._value(following, folder)
+
+    def _settings(self, words: Sequence[str], folder: str) -> None:
+        """Files of settings that `-c FILE`, `-cFILE` and `--config=FILE` give."""
+        for word, following in zip(words, [*words[1:], ""], strict=True):
+            if given := re.fullmatch(
+                r"-c(.*)|--(?:[\w-]+-)?(?:conf|config|rc|ini)(?:-?file)?(?:=(.*))?", word
+            ):
+                place = self._place(given[1] or given[2] or following, folder)
+                if self._is_there(place):
+                    self.named.settings[place] = None
 
     def _inner_command(self, words: Sequence[str], folder: str, deep: int) -> None:
         """A program that is known, named among the words of one that is not: a wrapper that we do
@@ -485,14 +515,29 @@ class _Words:
         self._followed.add(("makefile", place))
         self._runs(place, "")
         texts = [data.decode("utf-8", "replace")]
-        for word in makefiles_included(texts[0]):
+        for word, line in makefiles_included(texts[0], name):
+            included = self._place(word, folder)
+            is_chosen = "*" in word and "$" in re.sub(r"\$[({]wildcard ", "", line)
+            if is_chosen or re.search(r"[$`]", word):
+                self.named.unclear.append(line)
             if re.search(r"[$`]", word):
-                self.named.unclear.append(word)
-            elif not self._is_there(self._place(word, folder)):  # a pattern, or made by a change
+                continue
+            if self._is_there(included):
+                texts += self._included([word], folder, deep)
+            else:  # a pattern, or made by a change
                 self.named.patterns.append(posixpath.normpath(word))
-            elif deep > 0:
-                texts.append(self._makefile(word, folder, deep - 1) or "")
+                glob = path_pattern(included)
+                there = [posixpath.relpath(one, folder or ".") for one in self._matching(glob)]
+                texts += self._included(there, folder, deep)
         return "\n".join(texts)
+
+    def _matching(self, glob: re.Pattern[str]) -> list[str]:
+        return [name for name in self._names if glob.fullmatch(name)]
+
+    def _included(self, names: Iterable[str], folder: str, deep: int) -> list[str]:
+        if deep <= 0:
+            return []
+        return [self._makefile(name, folder, deep - 1) or "" for name in names]
 
     def _package(self, words: Sequence[str], folder: str, deep: int) -> None:
         """The scripts of package.json that `npm test`, `npm run NAME` and the like call."""
