@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,8 +24,8 @@ from tests.cli.test_telemetry import collecting, needs_sdk
 
 from .server import Server
 from .site import Site
-from .test_roles import PAGE
 
+PAGE = Path(__file__).parents[2] / "docs/reference/cluster.md"
 SUITE = "suite: 1\ncases:\n  - {id: a, input: an apple, checks: [{contains: [apple]}]}\n  - {id: b, input: a pear, checks: [{contains: [apple]}]}\n"
 
 

@@ -13,7 +13,6 @@ from math import isfinite
 from types import MappingProxyType, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
-    Any,
     Final,
     Generic,
     Literal,
@@ -21,6 +20,7 @@ from typing import (
     TypeAlias,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -88,13 +88,15 @@ def as_json(value: object) -> Json:
     return value if is_plain else str(value)  # type: ignore[return-value]
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Json:
     """A value as JSON writes it down, with texts as keys: readers may hand over their own kinds of
     mapping and list, and keys of any kind.
     """
     if isinstance(value, Mapping):
         return {_key_text(key): plain_value(inner) for key, inner in value.items()}
-    return [plain_value(inner) for inner in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [plain_value(inner) for inner in value]
+    return cast(Json, value)
 
 
 def _key_text(key: object) -> str:

@@ -1,4 +1,4 @@
-"""Reading the single values of a suite file: what its keys take beside those of a rubric."""
+"""Reading the single values of a suite file: what its keys take besides those of a rubric."""
 
 from __future__ import annotations
 

@@ -375,7 +375,7 @@ def _schema_of_calls(functions: Mapping[str, Any]) -> dict[str, Any]:
 
 def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
     if check.kind == "function-calls":
-        return _schema_of_calls(plain_value(check.value))
+        return _schema_of_calls(cast(Mapping[str, Any], plain_value(check.value)))
     if not isinstance(check.value, str):
         return plain_value(check.value)
     path, name = setting.sibling(check.value, even_judged=True), None

@@ -345,7 +345,7 @@ class Beliefs:
 
     def _members(self) -> list[tuple[int, int, float]]:
         """What may be so of scores and of yes/no items, by their numbers, with the weight of both.
-        The weights sum to 1: what is improbable beside the likeliest is left out.
+        The weights sum to 1: what is improbable next to the likeliest is left out.
         """
         scores = self._score_bank.weights if self._anchored else {0: 1.0}
         items = self._item_bank.weights if self._yes_no else {0: 1.0}
