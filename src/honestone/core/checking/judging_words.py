@@ -101,14 +101,17 @@ _FINDS_OUT: Final = re.compile(
 
 @dataclass
 class NamedFiles:
-    """What a command names. `files` it runs or judges by, as paths from where it runs, `scripts`
-    those
-    that it runs; `programs` it starts, by plain name;
-    `loaded`: files that code in its words imports or opens; `compared`: operands of which one may
-        be what the other is held against;
-    `unclear`: words that only running it would tell; `patterns`: of files that a recipe includes;
-    `settings`: files that options give to a program whose settings are known; `plugins`: modules
-    that pytest is told to load, each from a folder; `import_folders`: of PYTHONPATH.
+    """What a command names.
+
+    `files`: those it runs or judges by, as paths from where it runs; `scripts`: those that it runs
+    `programs`: those it starts, by plain name
+    `loaded`: files that code in its words imports or opens
+    `compared`: operands of which one may be what the other is held against
+    `unclear`: words that only running it would tell
+    `patterns`: of files that a recipe includes
+    `settings`: files that options give to a program whose settings are known
+    `plugins`: modules that pytest loads by its options, each from a folder
+    `import_folders`: of PYTHONPATH
     """
 
     files: dict[str, None] = field(default_factory=dict)
