@@ -245,7 +245,10 @@ def test_only_what_passed_is_delivered_when_that_is_asked_for(desk: Desk) -> Non
 
 
 def test_an_unconfirmed_version_names_who_disagrees_and_the_way_back(ready: Desk) -> None:
-    judge, worker = ready.judge(), ready.worker("worker", f"put({WHOLE.encode()!r})")
+    # A judge that says the same three times in the same words is asked no more.
+    words = "for one in out['criteria'].values():\n    one['evidence'] = f'a pear {os.getpid()}'"
+    judge = ready.judge(body=f"out = reply()\n{words}\nprint(json.dumps(out))")
+    worker = ready.worker("worker", f"put({WHOLE.encode()!r})")
     witness = ready.judge(
         "witness",
         "out = reply()\nout['criteria']['close'] = {'met': False}\nprint(json.dumps(out))",
