@@ -177,7 +177,7 @@ class ItemModel:
         """
         by_truth = (
             (False, self.flip),
-            (True, self.flip if self.flip_met is None else self.flip_met),
+            (True, self.misread_if_met),
         )
         by_judge = ((False, sqrt(self.rho)), (True, WITNESS_LOAD * sqrt(self.rho)))
         rates = {}

@@ -16,6 +16,7 @@ from math import sqrt
 from typing import Final
 
 from honestone.core.belief.beliefs import Beliefs
+from honestone.core.belief.stated import REPEATS, repeats
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import LEAST_STATED, Standing
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
@@ -49,8 +50,6 @@ LOOKS_IN_RUN: Final = 2
 RESERVE: Final = 3
 # Failed calls after which a version gets no further look.
 TRIES: Final = 4
-# Equal replies of a judge about a version, word for word, after which it is not asked about that again.
-EQUAL_REPLIES: Final = 3
 # Looks at each of the original and the last version that may go to the comparison of the two.
 LOOKS_TO_COMPARE: Final = 6
 # By what factor each rejection of a criterion lowers the gain that is expected of its next edit.
@@ -269,10 +268,13 @@ class BeliefState(LoopState):
             if ballot.marks and not ballot.tampered
         }
         refusals = [marks[judge] for judge in marks if not verdicts[judge].passed]
-        if not refusals or self.beliefs.has_scales:
-            return bool(refusals) and len(refusals) == len(marks)
+        if not refusals:
+            return False
+        all_refuse = len(refusals) == len(marks)
+        if self.beliefs.has_scales:
+            return all_refuse
         limit = UNLIKELY ** len(refusals)
-        if len(refusals) == len(marks) and self.beliefs.refusal(version, refusals) < limit:
+        if all_refuse and self.beliefs.refusal(version, refusals) < limit:
             return True
         return any(self.beliefs.refusal(version, [one]) < HARDLY for one in refusals)
 
@@ -638,10 +640,11 @@ def _witnesses_left(state: BeliefState, version: str) -> Sequence[str]:
 
 
 def _repeats_itself(state: BeliefState, version: str, judge: str) -> bool:
-    """Whether a judge always replies the same about a version, so that asking again tells nothing."""
-    replies = [one.marks for one in state.looks(version) if one.voter == judge and one.marks]
-    last = replies[-EQUAL_REPLIES:]
-    return len(last) == EQUAL_REPLIES and all(one == last[0] for one in last)
+    """Whether a judge's last replies about a version are the same, so that asking again tells
+    nothing.
+    """
+    looks = [one for one in state.looks(version) if one.voter == judge and one.marks]
+    return repeats(looks[-REPEATS:])
 
 
 def _next_witness(state: BeliefState, version: str) -> str:

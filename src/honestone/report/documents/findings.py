@@ -43,29 +43,25 @@ def finding_groups(
     """The groups that have something to list. `judges` are those whose states the report lists:
     why one of them is absent is not repeated at the items.
     """
-    listed = list(judges)
-    pairs = list(items_of(with_own_notes(criteria, listed)))
+    pairs = list(items_of(with_own_notes(criteria, list(judges))))
     unmet = tuple(pair for pair in pairs if pair[1].is_problem)
     partial = tuple(pair for pair in pairs if pair[0].is_improvable(pair[1]))
-    unanswered = [pair for pair in items_of(criteria) if pair[1].is_unanswered]
+    noted = [bool(item.note) for _, item in items_of(criteria)]
+    unanswered = [one for one in zip(pairs, noted, strict=True) if one[0][1].is_unanswered]
     groups = [
         FindingGroup(title="Not met", glyph="no", found=unmet),
-        _unanswered(unanswered, listed),
+        _unanswered(unanswered),
         FindingGroup(title="Met, but not in full", glyph="split", found=partial),
     ]
     return [group for group in groups if not group.is_empty]
 
 
-def _unanswered(found: Sequence[Finding], judges: Sequence[JudgeDoc]) -> FindingGroup:
-    """Items without an answer. Those that lack it only because judges are absent are counted."""
-    listed = [(one, replace(item, note=own_note(item.note, judges))) for one, item in found]
-    explained = sum(
-        bool(item.note) and not shown.note
-        for (_, item), (_, shown) in zip(found, listed, strict=True)
-    )
-    rest = [
-        pair for pair, (_, item) in zip(listed, found, strict=True) if pair[1].note or not item.note
-    ]
+def _unanswered(found: Sequence[tuple[Finding, bool]]) -> FindingGroup:
+    """Items without an answer, each with whether it had a note before the reasons of absent judges
+    were taken from it. Those that lack an answer only because judges are absent are counted.
+    """
+    rest = [pair for pair, had_note in found if pair[1].note or not had_note]
+    explained = len(found) - len(rest)
     remarks = [f'{count(explained, "item")}: see "Judges" for why'] if explained else []
     shared = common_note(rest)
     return FindingGroup(
