@@ -5,7 +5,7 @@ far, so that a run that is resumed chooses the same looks again.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from honestone.core.belief.stated import (
@@ -13,7 +13,6 @@ from honestone.core.belief.stated import (
     StatedBelief,
     belief_of,
     repeats,
-    settled,
 )
 from honestone.core.judging.ballot import Ballot, JudgeKind
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
@@ -140,8 +139,3 @@ class Looking:
     @property
     def unasked(self) -> Collection[str]:
         return [one.id for one in self.judges if one.id not in self.looks]
-
-
-def without_more(belief: StatedBelief) -> StatedBelief:
-    """The belief where no judge is worth another look."""
-    return settled(replace(belief, more_looks=None), is_exhausted=True)

@@ -7,7 +7,6 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType
 
 from honestone.core.belief.stated import (
-    BLIND_SPOT,
     Ground,
     StatedBelief,
     doubt,
@@ -127,6 +126,3 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
 def belief_words(belief: BeliefDoc | None, verdict: str) -> list[str]:
     """The lines of `BeliefDoc.lines`; none where nothing was judged."""
     return [] if belief is None else belief.lines(verdict)
-
-
-BLIND_SPOT_WORDS: Final = BLIND_SPOT
