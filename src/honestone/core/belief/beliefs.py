@@ -18,6 +18,7 @@ from typing import Final, NamedTuple, TypeVar
 from honestone.core.belief.assumptions import (
     FORGOTTEN,
     Bank,
+    ItemAssumption,
     item_bank,
     score_models,
 )
@@ -323,7 +324,7 @@ class Beliefs:
     def _probability(self, found: _Version) -> float:
         counted = self._counted
         if counted is not None and not found.known and max(found.away.values(), default=0) <= 0:
-            return min(sum(self._counted_chances(found, counted)), 1.0)
+            return min(sum(_counted_chances(self._item_bank, found, counted)), 1.0)
         # Before an edit the kinds of worker believe alike: what follows from equal odds is worked
         # out once.
         chances: dict[tuple[object, ...], float] = {}
@@ -334,14 +335,6 @@ class Beliefs:
                 chances[met] = self.contract.probability(self._odds(found, one, other))
             total += weight * chances[met]
         return min(total, 1.0)
-
-    def _counted_chances(self, found: _Version, counted: CountedContract) -> Iterator[float]:
-        """The probability under each member, times its weight."""
-        for index, weight in self._item_bank.weights.items():
-            met = {key: beliefs[index].met for key, beliefs in found.items.items()}
-            parts = [counts_of(met[key] for key in keys) for keys in counted.keys]
-            chances = {chance: chance for part in parts for chance, _ in part}
-            yield weight * reached(counted.shape, parts, chances)
 
     def _members(self) -> list[tuple[int, int, float]]:
         """What may be so of scores and of yes/no items, by their numbers, with the weight of both.
@@ -507,6 +500,17 @@ class Beliefs:
 
 B = TypeVar("B")
 M = TypeVar("M")
+
+
+def _counted_chances(
+    bank: Bank[ItemAssumption], found: _Version, counted: CountedContract
+) -> Iterator[float]:
+    """The probability under each member, times its weight."""
+    for index, weight in bank.weights.items():
+        met = {key: beliefs[index].met for key, beliefs in found.items.items()}
+        parts = [counts_of(met[key] for key in keys) for keys in counted.keys]
+        chances = {chance: chance for part in parts for chance, _ in part}
+        yield weight * reached(counted.shape, parts, chances)
 
 
 def _good_points(item: Item, mark: Mark, *, is_bad: bool) -> float:
