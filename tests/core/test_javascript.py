@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from honestone.core.checking.check_problems import check_problem, read_check
 from honestone.core.checking.checks import compile_text_check
 from honestone.core.checking.gave_up import GaveUp
-from honestone.core.checking.javascript.formats import OF_NUMBERS, is_number, meets
+from honestone.core.checking.javascript.formats import OF_NUMBERS, is_javascript_number, meets
 from honestone.core.checking.javascript.looks import objects_in
 from honestone.core.checking.javascript.patterns import NotTranslated, compile_javascript, units
 from honestone.core.checking.javascript.schemas import schema_problem
@@ -272,6 +272,6 @@ def test_a_format_is_decided_as_its_library_decides_it(name: str, good: str, bad
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), 10**400])
 def test_what_javascript_does_not_hold_is_no_number(value: float) -> None:
     """So no format says anything of it."""
-    assert not is_number(value)
+    assert not is_javascript_number(value)
     assert all(meets(value, name) for name in OF_NUMBERS)
     assert meets(2**31 - 1, "int32") and not meets(2**31, "int32") and not meets(0.5, "int64")

@@ -18,6 +18,7 @@ from typing import (
     Literal,
     NamedTuple,
     TypeAlias,
+    TypeGuard,
     TypeVar,
     Union,
     cast,
@@ -35,6 +36,18 @@ else:
 JsonObject: TypeAlias = Mapping[str, Json]
 T = TypeVar("T")
 _SAME: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number of JSON. True and false are not, although Python's `bool` is a
+    kind of `int`.
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is a number of JSON without a decimal point; true and false are not."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def built(make: Callable[..., T], plain: JsonObject) -> T:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar, cast
 
+from honestone.core.json_value import is_number
 from honestone.core.judging.choices import SANDBOX_CHOICES
 from honestone.core.suite.case import (
     OUTPUT_FORMS,
@@ -25,7 +26,6 @@ from honestone.formats.values import (
     Refused,
     ValueReaders,
     ValueReading,
-    is_number,
     shown_value,
     take_name,
     take_text,

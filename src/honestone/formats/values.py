@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from honestone.core.errors import HonestoneError, RubricError, UsageError
+from honestone.core.json_value import is_integer, is_number
 from honestone.core.judging.rubric import (
     LEAST_LOOKS,
     RULES,
@@ -273,7 +274,7 @@ def take_sure(reading: ValueReading, value: Any, path: FilePath, owner: str) -> 
 
 
 def take_looks(reading: ValueReading, value: Any, path: FilePath, owner: str) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= LEAST_LOOKS:
+    if is_integer(value) and value >= LEAST_LOOKS:
         return value
     raise reading.must_be("looks", value, path, owner, "for example 12")
 
@@ -388,11 +389,6 @@ def shown_value(value: Any, raw: str | None) -> str:
     return f'"{text}"' if isinstance(value, str) else text
 
 
-def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is a number; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 _FRACTION: Final = re.compile(r"-?[0-9]{1,60}/[1-9][0-9]{0,59}")
 
 
@@ -408,7 +404,7 @@ def number_in(text: str) -> Fraction | None:
         return share
     try:
         value = scalar(text)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if not is_number(value):
             return None
         return exact(value) if isinstance(value, int) else exact(text)
     except ValueError:

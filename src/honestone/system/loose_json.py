@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar, cast
 
+from honestone.core.json_value import is_integer, is_number
+
 S = TypeVar("S")
 
 Table: TypeAlias = Mapping[str, Any]
@@ -49,11 +51,7 @@ def string(value: object) -> str:
 
 def count(value: object) -> int | None:
     """A number of tokens or the like; None for anything that cannot be one."""
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12
-        else None
-    )
+    return value if is_integer(value) and 0 <= value < 10**12 else None
 
 
 def number(value: object) -> float | None:
@@ -61,8 +59,7 @@ def number(value: object) -> float | None:
     beyond the range of floats.
     """
     try:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(cast(float, value)) if is_number else None
+        return float(value) if is_number(value) else None
     except OverflowError:
         return None
 

@@ -18,7 +18,12 @@ from honestone.adapters.checks.check_input import Setting, Subject, finding, ove
 from honestone.core.artifact import Version, as_text, digest_of
 from honestone.core.checking.checks import CheckAnswer, GaveUp, is_exact, quoted, visible
 from honestone.core.checking.field_accuracy import fields_answer
-from honestone.core.checking.javascript.formats import OF_NUMBERS, OF_TEXTS, is_number, meets
+from honestone.core.checking.javascript.formats import (
+    OF_NUMBERS,
+    OF_TEXTS,
+    is_javascript_number,
+    meets,
+)
 from honestone.core.checking.javascript.looks import is_javascript, objects_in
 from honestone.core.checking.javascript.patterns import compile_javascript
 from honestone.core.checking.javascript.schemas import schema_problem
@@ -296,8 +301,8 @@ def _as_ajv(jsonschema: Any, check: Check, schema: Any) -> Any:
         {"pattern": pattern, "patternProperties": of_patterns, "additionalProperties": of_others},
         type_checker=types.redefine_many(
             {
-                "number": lambda _, value: is_number(value),
-                "integer": lambda _, value: is_number(value) and value == int(value),
+                "number": lambda _, value: is_javascript_number(value),
+                "integer": lambda _, value: is_javascript_number(value) and value == int(value),
             }
         ),
     )

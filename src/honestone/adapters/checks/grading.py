@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from honestone.adapters.checks.check_input import Subject
 from honestone.adapters.checks.trace import known_of
 from honestone.core.checking.checks import CheckAnswer, visible
-from honestone.core.json_value import json_once
+from honestone.core.json_value import is_number, json_once
 from honestone.core.judging.rubric import Check
 from honestone.core.numbers import exact
 from honestone.ports import Output
@@ -130,7 +130,7 @@ def score_of(report: Any) -> Fraction:
         raise ValueError("it is not a JSON object")
     if "score" in report:
         written = report["score"]
-        if isinstance(written, bool) or not isinstance(written, int | float):
+        if not is_number(written):
             raise ValueError(f"its `score` is {written!r}, not a number")
         score = exact(written)
         if not 0 <= score <= 1:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from honestone.core.errors import SettingsError
+from honestone.core.json_value import is_number
 
 # Body fields that `extra` may not set: they decide what is asked and how the answer comes.
 _OURS: Final = frozenset({"model", "messages", "input", "contents", "stream", "n"})
@@ -76,11 +77,7 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
 
 def _number_within(low: float, high: float) -> Callable[[str, object], float]:
     def read(name: str, value: object) -> float:
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not math.isfinite(value)
-        ):
+        if not is_number(value) or not math.isfinite(value):
             raise SettingsError(f"`{name}` is {value!r}, but must be a number")
         if not low <= value <= high:
             raise SettingsError(f"`{name}` is {value!r}, but must be from {low:g} to {high:g}")

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from honestone.adapters.models.batches.options import MOST, PRICE_SHARE
 from honestone.core.errors import SettingsError
+from honestone.core.json_value import is_number
 from honestone.ports import Completion, Model, Prompt, Usage, needs_of, takes_exact_schemas
 
 CHARS_PER_TOKEN: Final = 4
@@ -90,12 +91,7 @@ def _from_settings(name: str, entry: Any) -> Price:
 
 
 def _amount(name: str, key: str, value: Any) -> float:
-    good = (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and value >= 0
-    )
+    good = is_number(value) and math.isfinite(value) and value >= 0
     if not good:
         raise SettingsError(
             f"`{key}` of [prices.{name!r}] is {value!r}, but must be a number from 0"

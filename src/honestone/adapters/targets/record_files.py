@@ -28,6 +28,7 @@ from honestone.core.artifact import as_text, digest_of
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import (
     after_space,
+    is_integer,
     json_once,
     line_of,
     members_of,
@@ -519,7 +520,7 @@ def _text_or_none(value: object) -> str | None:
 
 
 def _id(id: object) -> str:
-    if isinstance(id, int) and not isinstance(id, bool):
+    if is_integer(id):
         id = str(id)
     if not isinstance(id, str) or not id:
         raise _NotARow("this row has no `id`")
@@ -527,6 +528,6 @@ def _id(id: object) -> str:
 
 
 def _attempt_number(attempt: object) -> int:
-    if isinstance(attempt, bool) or not isinstance(attempt, int) or attempt < 1:
+    if not is_integer(attempt) or attempt < 1:
         raise _NotARow(f"`attempt` is {visible(repr(attempt), 40)}, but counts from 1")
     return attempt

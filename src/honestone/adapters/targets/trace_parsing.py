@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any, Final
 
 from honestone.core.checking.checks import visible
-from honestone.core.json_value import each_once
+from honestone.core.json_value import each_once, is_integer, is_number
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Output, Usage
 
@@ -171,7 +171,7 @@ def _call(call: Any, number: int) -> ToolCall:
 def _count(value: Any, name: str) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
+    if not is_integer(value) or not 0 <= value <= MOST:
         raise Misread(f"`{name}` is {visible(repr(value), 40)}, not a whole number from 0")
     return value
 
@@ -180,11 +180,7 @@ def _amount(value: Any, name: str) -> float | None:
     if value is None:
         return None
     try:
-        number = (
-            float("nan")
-            if isinstance(value, bool) or not isinstance(value, int | float)
-            else float(value)
-        )
+        number = float(value) if is_number(value) else float("nan")
     except OverflowError:
         number = float("nan")
     if not isfinite(number) or not 0 <= number <= MOST:

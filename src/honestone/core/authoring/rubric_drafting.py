@@ -21,6 +21,7 @@ from typing import Final
 from honestone.core.authoring.lint import Remark, lint
 from honestone.core.checking.check_problems import check_problem
 from honestone.core.checking.checks import KINDS
+from honestone.core.json_value import is_number
 from honestone.core.judging.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
@@ -582,7 +583,7 @@ def _read_row(row: Mapping[str, object], wanted: CriterionWish) -> tuple[Criteri
         wrong.append(f"`requirement` has to be one sentence of at most {_LONGEST_ITEM} characters")
         requirement = wanted.name
     weight = row.get("weight", 1)
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 100:
+    if not is_number(weight) or not 0 < weight <= 100:
         wrong.append("`weight` has to be a number above 0")
         weight = 1
     criterion = Criterion(

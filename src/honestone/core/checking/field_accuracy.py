@@ -18,7 +18,7 @@ from typing import Final
 from honestone.core.checking.gave_up import GaveUp
 from honestone.core.checking.text_form import normal_value
 from honestone.core.checking.trace_checks import same
-from honestone.core.json_value import JsonObject, built, listed, quoted, visible
+from honestone.core.json_value import JsonObject, built, is_number, listed, quoted, visible
 from honestone.core.judging.rubric import Check
 from honestone.core.numbers import ONE, exact
 from honestone.core.tables import table_text
@@ -215,7 +215,7 @@ def _is_too_long_a_number(value: object) -> bool:
     """Whether it is a number, but not one that `number_of` reads."""
     if isinstance(value, str):
         return value.isascii() and _ANY_NUMBER.fullmatch(value) is not None
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number(value)
 
 
 # -------------------------------------------------------------------------------------------------------------

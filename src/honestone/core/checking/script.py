@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json, JsonObject, is_number
 from honestone.core.judging.rubric import Check
 from honestone.core.numbers import ONE, ZERO, exact
 
@@ -166,14 +166,13 @@ def _of_grading(
 ) -> ScriptGrade:
     given = {_SNAKE.get(key, key): value for key, value in reply.items()}
     passed, written, reason = given.get("pass"), given.get("score"), given.get("reason")
-    is_number = isinstance(written, int | float) and not isinstance(written, bool)
-    if not isinstance(passed, bool) or not is_number or not isinstance(reason, str):
+    if not isinstance(passed, bool) or not is_number(written) or not isinstance(reason, str):
         raise OddReply(
             _EXPECTED.format(
                 "an object without a boolean `pass`, a number `score` and a text `reason`"
             )
         )
-    score = exact(cast(float, written))
+    score = exact(written)
     if language == "python" and threshold is not None and score < threshold:
         passed = False
         reason = f"score {written:g}, threshold {float(threshold):g}: {reason}"

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from honestone.core.artifact import Artifact
-from honestone.core.json_value import Json, JsonObject, built, without_empty
+from honestone.core.json_value import Json, JsonObject, built, is_number, without_empty
 from honestone.core.judging.images import Image
 from honestone.core.judging.rubric import Item, Key, Rubric
 
@@ -151,7 +151,7 @@ def answer_problem(item: Item, answer: object) -> str | None:
         return None if item.may_not_apply else 'answered "n/a", which is not allowed here'
     if item.anchors is None:
         return None if isinstance(answer, bool) else f"expected true or false, got {_short(answer)}"
-    if isinstance(answer, bool) or not isinstance(answer, int | float):
+    if not is_number(answer):
         return f"expected a number, got {_short(answer)}"
     try:
         item.anchors.share(answer)

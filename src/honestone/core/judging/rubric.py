@@ -18,7 +18,7 @@ from itertools import count, pairwise
 from typing import Final, Literal, TypeAlias, TypeVar, cast
 
 from honestone.core.errors import RubricError
-from honestone.core.json_value import Codec, Form, Json, JsonObject, built
+from honestone.core.json_value import Codec, Form, Json, JsonObject, built, is_integer
 from honestone.core.numbers import ONE, ZERO, exact
 from honestone.core.tables import table_text
 
@@ -271,7 +271,7 @@ def with_checks(rubric: Rubric, change: Callable[[Check], Check]) -> Rubric:
 
 
 def is_quorum(value: object) -> bool:
-    return value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1)
+    return value == "all" or (is_integer(value) and value >= 1)
 
 
 def as_written(number: Fraction) -> int | float:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, cast
 
+from honestone.core.json_value import is_number
 from honestone.core.judging.ballot import (
     Answer,
     AskedCriterion,
@@ -200,7 +201,7 @@ def _mark(item: Item, given: object) -> Mark | str:
 
 
 def _zero_or_one(score: object) -> bool | None:
-    if isinstance(score, bool) or not isinstance(score, int | float) or score not in (0, 1):
+    if not is_number(score) or score not in (0, 1):
         return None
     return bool(score)
 
@@ -276,6 +277,6 @@ def _read_one(plain: Mapping[str, object], criterion: AskedCriterion) -> Reading
 
 def _share(score: object) -> Fraction | None:
     """A number from 0 to 1, exactly; None for anything else, text that looks like a number too."""
-    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+    if not is_number(score) or not 0 <= score <= 1:
         return None
     return exact(score)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from honestone.core.json_value import is_integer, is_number
 from honestone.core.reading import json_text, thinking, tolerant_json
 from honestone.core.tables import table_json
 
@@ -339,7 +340,7 @@ def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | Non
             shown = tolerant_json.clean_text(value.strip())[:40]
             return _Claim(None, rank, f"{shown!r} is not a score")
         return _number_claim(match[1], match[2] or match[3], lo, hi, rank)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         shown = "null" if value is None else "no number"
         if isinstance(value, bool | tolerant_json.Unusable):
             shown = repr(value)
@@ -529,11 +530,7 @@ def _cut_score(
     if scan.unfinished.last and _key(scan.unfinished.last[0]) in keys:
         value = scan.unfinished.last[1]
         # 1 may be the beginning of 10. 8 cannot go on when 80 is off the scale.
-        if (
-            not isinstance(value, int)
-            or isinstance(value, bool)
-            or scale[0] <= value * 10 <= scale[1]
-        ):
+        if not is_integer(value) or scale[0] <= value * 10 <= scale[1]:
             return []
         given.append(value)
     return [claim for claim in map(understand, given) if claim]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, TypeAlias, cast
 
+from honestone.core.json_value import is_integer
 from honestone.core.judging.ballot import Answer, Mark, Reading, answer_problem
 from honestone.core.judging.rubric import Anchors, Item, Key, as_written
 from honestone.core.reading import json_text, thinking, tolerant_json
@@ -323,7 +324,7 @@ def _by_number(answers: Sequence[object]) -> dict[str, object] | None:
             if isinstance(answer, dict) and "n" not in tolerant_json.doubled_keys(answer)
             else None
         )
-        if not isinstance(number, int) or isinstance(number, bool):
+        if not is_integer(number):
             return None
         pairs.append((str(number), answer))
     return tolerant_json.object_of(pairs)

@@ -13,7 +13,7 @@ from typing import Final, TypedDict
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.editing.proposal import touched, unified_diff
-from honestone.core.json_value import fence_of
+from honestone.core.json_value import fence_of, is_integer
 from honestone.core.judging.rubric import from_plain
 from honestone.core.skill.skill_file import SKILL_FILE
 from honestone.core.tables import table_text
@@ -242,9 +242,7 @@ def read_lesson(plain: object) -> Lesson | None:
         succeeded=succeeded,
         context=context if isinstance(context, Mapping) else {},
         timestamp=when if isinstance(when, str) else "",
-        hit_count=count
-        if isinstance(count, int) and not isinstance(count, bool) and count > 0
-        else 1,
+        hit_count=count if is_integer(count) and count > 0 else 1,
     )
 
 
@@ -305,11 +303,7 @@ def _added(before: Lesson, new: Lesson) -> Lesson:
 def counts(value: object) -> dict[str, int]:
     """How often each task failed, of a memory that somebody may have edited."""
     found = value if isinstance(value, Mapping) else {}
-    return {
-        str(name): times
-        for name, times in found.items()
-        if isinstance(times, int) and not isinstance(times, bool)
-    }
+    return {str(name): times for name, times in found.items() if is_integer(times)}
 
 
 def _list(value: object) -> list[object]:

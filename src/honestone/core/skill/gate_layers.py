@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NotRequired, TypeAlias, TypedDict, TypeGuard
+from typing import Final, NotRequired, TypeAlias, TypedDict
 
 from honestone.core.artifact import Version
 from honestone.core.editing.proposal import touched
+from honestone.core.json_value import is_number
 from honestone.core.skill import risk as risks
 from honestone.core.skill.risk import Recommendation, Risk
 
@@ -201,8 +202,8 @@ def _own_contradictions(evaluation: Fields) -> Iterator[str]:
     )
     if (
         _figure(evaluation, "verdict") == "pass"
-        and _is_number(now)
-        and _is_number(then)
+        and is_number(now)
+        and is_number(then)
         and now < then
     ):
         yield f"the evaluation's verdict is pass, but its pass rate fell from {then:g} to {now:g}"
@@ -272,7 +273,7 @@ def _rates(evaluation: Fields) -> str:
         _figure(evaluation, "execution_pass_rate"),
         _figure(evaluation, "baseline_pass_rate"),
     )
-    return f" (pass rate {now:g}, before {then:g})" if _is_number(now) and _is_number(then) else ""
+    return f" (pass rate {now:g}, before {then:g})" if is_number(now) and is_number(then) else ""
 
 
 def _review(evidence: Evidence) -> LayerResult:
@@ -368,10 +369,6 @@ _figure = evaluation_figure
 
 def _mapping(value: object) -> Fields:
     return value if isinstance(value, Mapping) else {}
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _short_text(value: object) -> str:

@@ -13,6 +13,7 @@ from math import isfinite, isinf
 from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.errors import FileError
+from honestone.core.json_value import is_number
 
 Scalar: TypeAlias = str | int | float | bool | None
 MapKey: TypeAlias = str | int | float
@@ -128,7 +129,7 @@ def key_of(node: Node) -> MapKey:
     """A mapping key: numbers stay numbers, so that `{0: none}` differs from `{"0": none}`; all else
     is text.
     """
-    if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
+    if is_number(node.value):
         return node.value
     return node.raw or ""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from honestone.core.json_value import is_integer
 from honestone.core.judging.rubric import Criterion, slug
 from honestone.formats.syntax.reader import FileEntry, Keys, shown
 from honestone.interop.agentv.dialect import TABLES, Dialect
@@ -245,8 +246,6 @@ def _are_ends(value: Any) -> bool:
     return (
         isinstance(value, list)
         and len(value) == 2
-        and all(
-            isinstance(end, int) and not isinstance(end, bool) and 0 <= end <= TOP for end in value
-        )
+        and all(is_integer(end) and 0 <= end <= TOP for end in value)
         and value[0] <= value[1]
     )

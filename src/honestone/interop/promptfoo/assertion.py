@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from honestone.core.checking.checks import measures, own_gate
 from honestone.core.checking.script import Script
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, is_number
 from honestone.core.judging.rubric import Check, Criterion, slug
 from honestone.core.numbers import ONE
 from honestone.formats.syntax.reader import FileEntry, FileReading, Keys, Steps, shown
@@ -152,7 +152,7 @@ class Assertion:
         value = self.value()
         if isinstance(value, str) and value.strip():
             return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if is_number(value):
             return self.at.reading.marked.raw(self.here) or criteria.as_text(value)
         if "value" not in self.at:
             self.problem("needs a `value`", "give it a text: value: ...")

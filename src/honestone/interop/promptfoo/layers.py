@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from honestone.core.checking.script import Script
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, is_number
 from honestone.formats.source import Loss
 from honestone.formats.syntax.csv_rows import csv_rows
 from honestone.formats.syntax.document import Document, MarkedLine
@@ -400,7 +400,7 @@ class LayerReading:
             # is decided here.
             return parts if is_several(value) else tuple(parts)
         if not isinstance(value, str) or not value.startswith("file://"):
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            if is_number(value):
                 written = reading.marked.raw(path)
                 return value if written in (None, as_text(value)) else written
             return value

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from honestone.core.json_value import visible
+from honestone.core.json_value import is_number, visible
 from honestone.core.record.secret_names import looks_secret
 from honestone.interop.environment import variable, why_not
 
@@ -418,7 +418,7 @@ def _range(*ends: int) -> range:
 
 
 def _bounded_number(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e15:
+    if not is_number(value) or abs(value) > 1e15:
         raise _Unreadable(f"it counts with `{visible(str(value)[:40], 40)}`, which is not a number")
     return value
 

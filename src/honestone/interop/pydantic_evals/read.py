@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.checking.script import Script
+from honestone.core.json_value import is_integer, is_number
 from honestone.core.judging.rubric import DEFAULT_THRESHOLD, Criterion, slug
 from honestone.core.numbers import ONE
 from honestone.core.suite.case import Case, Message, Suite
@@ -102,9 +103,7 @@ def _contains(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | 
             "properties": {str(key): {"const": v} for key, v in value.items()},
         }
         return e.holds("json-schema", schema, path)
-    if isinstance(value, str) or (
-        as_strings and isinstance(value, int | float) and not isinstance(value, bool)
-    ):
+    if isinstance(value, str) or (as_strings and is_number(value)):
         return e.holds("icontains" if in_any_case else "contains", meant.as_text(value), path)
     e.lose("looks for a value that is not text", "a text or a mapping is read")
     return None
@@ -138,7 +137,7 @@ def _max_duration(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterio
     if isinstance(seconds, str):
         e.lose(f"has the duration `{seconds}`", "write it in seconds")
         return None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0:
+    if not is_number(seconds) or seconds <= 0:
         e.reading.problem(f"`MaxDuration` takes seconds above 0, not {shown(seconds)}", path)
         return None
     return e.holds("latency", e.reading.marked.number(path) * 1000, path)
@@ -192,7 +191,7 @@ def _g_eval(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | No
 
 def _max_tool_calls(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | None:
     most, path = e.argument("max_calls")
-    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+    if not is_integer(most) or most < 0:
         e.reading.problem(
             f"`MaxToolCalls` takes `max_calls`, a whole number from 0, not {shown(most)}", path
         )

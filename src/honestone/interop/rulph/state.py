@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
-from honestone.core.json_value import Json, listed
+from honestone.core.json_value import Json, is_number, listed
 from honestone.system.loose_json import record
 
 NAMESPACE: Final = "rulph"
@@ -103,12 +103,7 @@ def _state_text(key: str, value: Json) -> str:
 
 
 def _number_in_state(key: str, value: Json) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or value != value
-        or abs(value) == math.inf
-    ):
+    if not is_number(value) or value != value or abs(value) == math.inf:
         raise ValueError(f"its `{key}` is not a number")
     return value
 

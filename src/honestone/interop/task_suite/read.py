@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
+from honestone.core.json_value import is_number
 from honestone.core.judging.rubric import Check, Criterion, Item, Rubric, slug
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.suite.case import Case, Message, Suite
@@ -78,7 +79,7 @@ def _version(top: FileEntry) -> None:
     value = top.raw("version")
     if value is None:
         top.problem("`version` is missing", hint=f'write version: "{VERSION}"')
-    elif isinstance(value, int | float) and not isinstance(value, bool) and value == 1:
+    elif is_number(value) and value == 1:
         top.note(
             f'version is a number; read as the text "{VERSION}" (improvement-evaluator itself wants quotes)'
         )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypedDict
 
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, is_integer
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
 from honestone.interop.traces import task
@@ -218,7 +218,7 @@ def whole_number_of_time(value: Json) -> int:
     """Nanoseconds; 0 where it is not said in numbers."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
         return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    return value if is_integer(value) else 0
 
 
 def tasks_of(spans: Sequence[Span]) -> Iterator[task.TracedTask]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypedDict
 
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, is_integer, is_number
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
 from honestone.system.loose_json import record, records
@@ -203,21 +203,12 @@ def whole_number(value: Json) -> int | None:
     """A count that may be written as a text, as OTLP does; None for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
         return int(value)
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**15
-        else None
-    )
+    return value if is_integer(value) and 0 <= value <= 10**15 else None
 
 
 def amount(value: Json) -> float | None:
     """A number from 0; None for anything else."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (
-        float(value)
-        if is_number and isinstance(value, int | float) and 0 <= value <= 10**12
-        else None
-    )
+    return float(value) if is_number(value) and 0 <= value <= 10**12 else None
 
 
 def total(values: Sequence[int | None]) -> int | None:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from math import isfinite
-from typing import Final, cast
+from typing import Final, TypeGuard
+
+from honestone.core.json_value import is_number
 
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME: Final = re.compile(
@@ -156,11 +158,11 @@ OF_NUMBERS: Final[Mapping[str, Callable[[float], bool]]] = {
 }
 
 
-def is_number(value: object) -> bool:
+def is_javascript_number(value: object) -> TypeGuard[int | float]:
     """Whether a value is a number for the library: neither infinite nor beyond what JavaScript
     holds.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         return False
     try:
         return isfinite(value)
@@ -172,6 +174,6 @@ def meets(value: object, name: str) -> bool:
     """Whether a value is of the format, which says nothing of values of other kinds."""
     if isinstance(value, str):
         return name not in OF_TEXTS or bool(OF_TEXTS[name](value))
-    if is_number(value):
-        return name not in OF_NUMBERS or OF_NUMBERS[name](cast(float, value))
+    if is_javascript_number(value):
+        return name not in OF_NUMBERS or OF_NUMBERS[name](value)
     return True
