@@ -262,3 +262,44 @@ def test_improve_takes_a_bar_and_states_it(tmp_path: Path) -> None:
         honestone.improve(text, rubric, sure=70, **options)
     with pytest.raises(honestone.UsageError, match="keep-best has a rule of its own"):
         honestone.improve(text, rubric, sure=95, policy="keep-best", **options)
+
+
+def test_a_case_is_decided_by_as_many_judges_as_its_quorum() -> None:
+    """One judge's look each would be sure enough; the rubric says two of them."""
+    judges = Judges(lambda case, look: True)
+    found = honestone.run_suite(
+        cases(16),
+        target=echo,
+        judges=[judges.named("a"), judges.named("b"), judges.named("c")],
+        quorum=2,
+        min_pass_rate=0.25,
+        sure=90,
+    )
+    assert found.verdict == "pass"
+    assert judges.looks and set(judges.looks.values()) == {2}
+    assert {one["status"] for one in found.to_dict()["cases"]} == {"passed", "skipped"}
+
+
+def test_a_case_below_its_quorum_counts_for_no_outcome() -> None:
+    """One of two judges is gone: nothing is decided by the other one."""
+    judges = Judges(lambda case, look: True)
+    found = honestone.run_suite(
+        cases(4),
+        target=echo,
+        judges=[judges.named("a"), gone],
+        quorum=2,
+        sure=90,
+    )
+    assert found.verdict == "inconclusive"
+    assert {one["status"] for one in found.to_dict()["cases"]} == {"inconclusive"}
+
+
+def test_no_suite_is_decided_on_one_look() -> None:
+    """Where all cases have to pass, each has a second look, and one that it contradicts is open."""
+    judges = Judges(lambda case, look: case != "c3" or look % 2 == 1)
+    found = honestone.run_suite(
+        cases(6), target=echo, judges=[judges.named("a"), judges.named("b")], sure=90, max_looks=30
+    )
+    assert min(judges.looks.values()) >= 1 and judges.looks["c3"] == max(judges.looks.values()) > 2
+    if found.verdict == "pass":
+        assert min(judges.looks.values()) == 2

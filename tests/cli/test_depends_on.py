@@ -21,7 +21,8 @@ print(word)
 
 def suite(desk: Desk, *cases: dict[str, object]) -> None:
     desk.file("agent.py", AGENT)
-    whole = [{"checks": [{"contains": "good"}], **case} for case in cases]
+    usual = {"checks": [{"contains": "good"}]}
+    whole = [case if "rubric" in case else {**usual, **case} for case in cases]
     desk.file(
         "s.yaml", json.dumps({"suite": 1, "target": f"cmd:{PYTHON} agent.py", "cases": whole})
     )
@@ -141,3 +142,33 @@ def test_a_conversion_keeps_it(desk: Desk) -> None:
         == 0
     )
     assert "depends_on" in (desk.folder / "back.eval.yaml").read_text()
+
+
+@pytest.mark.parametrize("judge_says", [True, False])
+def test_under_sure_a_case_runs_once_the_outputs_are_there(desk: Desk, judge_says: bool) -> None:
+    """Judges are asked by all cases together, so none of them is waited for; where the target
+    failed, what depends on it is not run.
+    """
+    asked = {"rubric": ["It holds"]}
+    suite(
+        desk,
+        {"id": "b", "input": "good 2", "depends_on": "a", **asked},
+        {"id": "a", "input": "good 1", **asked},
+        {"id": "d", "input": "good 3", "depends_on": "x", **asked},
+        {"id": "x", "input": "break", **asked},
+    )
+    judge = desk.judge("one", _says(judge_says))
+    words = ("--sure", "90", "--all-cases", "--min-pass-rate", "0.5", "--judge", judge.spec)
+    found = statuses(desk, *words)
+    assert found["x"] == "target-error" and found["d"] == "skipped"
+    assert {found["a"], found["b"]} == {"passed" if judge_says else "failed"}
+    order = (desk.folder / "order.txt").read_text().split("\n")
+    assert order.index("good 1") < order.index("good 2") and "good 3" not in order
+
+
+def _says(is_met: bool) -> str:
+    return (
+        "import random\n"
+        f"marks = {{c['id']: {{'met': {is_met}, 'suggestion': str(random.random())}} for c in request['criteria']}}\n"
+        "print(json.dumps({'criteria': marks}))\n"
+    )

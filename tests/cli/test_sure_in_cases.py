@@ -66,3 +66,16 @@ def test_the_shared_rubric_of_a_suite_is_a_rubric_of_its_cases(shared: Desk) -> 
     path.write_text(path.read_text().replace("cases:", "rubric: {file: shared.yaml}\ncases:"))
     found = shared.run(*words(shared))
     assert found.is_refusal and "shared.yaml:2:1" in found.err
+
+
+def test_looks_on_record_count_in_a_suite(desk: Desk) -> None:
+    """A run without `sure` asked each judge once about each case: none of that is asked again."""
+    suite(desk, *(f"{{id: c{i}, input: apple {i}, rubric: [says apple]}}" for i in range(5)))
+    judges = [desk.judge(name) for name in ("one", "two")]
+    asked = ("eval", "suite.yaml", *(f"--judge={one.spec}" for one in judges))
+    asked = (*asked, "--target", target(desk).spec, "--json")
+    desk.run(*asked)
+    assert [one.calls for one in judges] == [5, 5]
+    found = desk.run(*asked, "--sure", "90").json
+    assert found["verdict"] == "pass" and found["belief"]["looks"] == 10
+    assert [one.calls for one in judges] == [5, 5]

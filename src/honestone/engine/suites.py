@@ -123,6 +123,12 @@ class SuiteRun:
             if id in self.record.cases and id not in self._ended:
                 await self._ends.setdefault(id, asyncio.Event()).wait()
 
+    def has_output(self, id: str) -> None:
+        """Let cases run that depend on this one, before its judges are done."""
+        self._ended.add(id)
+        if id in self._ends:
+            self._ends[id].set()
+
     def _blocked_by(self, case: CaseRecord) -> str | None:
         """Why a case that depends on others is not run: the target failed in one of them, or that
         one was not run itself.
@@ -162,9 +168,7 @@ class SuiteRun:
 
     def _end(self, case: CaseRecord) -> None:
         self._over.add(case.case.id)
-        self._ended.add(case.case.id)
-        if case.case.id in self._ends:
-            self._ends[case.case.id].set()
+        self.has_output(case.case.id)
         self._bad += case.result.status not in (Status.PASSED, Status.SKIPPED)
 
     # ------------------------------------------------------------------------------------------------------

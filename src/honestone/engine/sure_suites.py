@@ -1,18 +1,20 @@
 """Asking on over a suite (`sure`): looks go to the cases that can still turn its bar.
 
 Attempts wait here for their judges. Cases are opened in the suite's order, as many as have to pass
-first; of those that are open the one that is least certain gets the next look. Where the bar is
-reached, or out of reach, the rest is not asked.
+first. Looks that are on record are taken first; then each case gets those of as many judges as its
+rubric's quorum; then the case that is least certain gets the next look. Where the bar is reached,
+or out of reach, the rest is not asked.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final
 
+from honestone.core.belief.stated import EVEN
 from honestone.core.belief.suite import CaseBelief, SuiteBelief, SuiteChance
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Ballot, Question
@@ -46,6 +48,17 @@ class _Waiting:
     text: TextBelief
     done: asyncio.Future[None]
     seen: int = 0
+    is_recalled: bool = False
+
+    @property
+    def is_short(self) -> bool:
+        """Whether its outcome does not count yet: too few judges looked, and another one can."""
+        return self.asking.looking.is_short
+
+    @property
+    def is_below_quorum(self) -> bool:
+        looking = self.asking.looking
+        return len(looking.looks) < looking.needed
 
     def learn(self) -> None:
         """Take in the looks that are new."""
@@ -59,7 +72,8 @@ class _Waiting:
 class SuiteAsking:
     """The looks of a suite's run. `record` is the run so far, `need` how many cases have to pass,
     `target` the bar (0-1), `most` the limit of looks. Used as `slots` of the run: an attempt enters
-    when its case is opened. `asks_all`: every case gets a look.
+    when its case is opened. `asks_all`: every case gets a look. `has_output` hears of each case whose
+    target is done.
     """
 
     panel: Panel
@@ -68,6 +82,7 @@ class SuiteAsking:
     target: float
     most: int
     asks_all: bool = False
+    has_output: Callable[[str], None] = lambda id: None
     over: str | None = None
     _order: list[str] = field(default_factory=list)
     _opened: int = 0
@@ -108,6 +123,7 @@ class SuiteAsking:
         """The looks at one output, when the suite is decided. Raises OutOfTime where it got none."""
         asking = AskingOn.of(self.panel, question, rubric, checks)
         id = question.case or ""
+        self.has_output(id)
         text = TextBelief(rubric).see_all(checks)
         if text.probability in (0.0, 1.0):
             return asking.consulted()
@@ -145,19 +161,23 @@ class SuiteAsking:
 
     async def _step(self) -> str | None:
         """One look or several; why it is over, or None."""
-        looks = sum(one.seen for one in self._waiting.values())
+        asked = self._open()
+        await self._recall(asked.values())
+        looks = self._looks
         belief = self.belief()
-        if self._is_decided(belief.chance, looks):
+        chances = {id: belief.passing(one.text) for id, one in asked.items()}
+        is_decided = self._is_decided(belief.chance, looks)
+        lone = self._lone(belief, asked) if is_decided else {}
+        if is_decided and not lone:
             return NOT_ASKED
         if looks >= self.most:
             return f"not asked: --max-looks {self.most} are used"
         left = self.most - looks
-        unseen = [id for id, one in self._waiting.items() if not one.seen and self._is_worth(one)]
-        if unseen:
-            return await self._take(unseen[: min(FIRST_AT_ONCE, left)])
-        chances = {
-            id: belief.passing(one.text) for id, one in self._waiting.items() if self._is_worth(one)
-        }
+        short = [id for id, one in asked.items() if one.is_short]
+        if short:
+            return await self._take(short[: min(FIRST_AT_ONCE, left)])
+        if lone:
+            return await self._take(most_open(lone)[: min(AT_ONCE, left)])
         if self._opened < len(self._order) and self._wants_more(belief, chances):
             async with self._changed:
                 self._opened = min(self._opened + FIRST_AT_ONCE, len(self._order))
@@ -170,6 +190,36 @@ class SuiteAsking:
             if self._when_stuck > MOST_WHEN_STUCK:
                 return "not asked: more looks of these judges would not tell"
         return await self._take(most_open(chances)[: min(AT_ONCE, left)])
+
+    @property
+    def _looks(self) -> int:
+        return sum(one.seen for one in self._waiting.values())
+
+    def _open(self) -> dict[str, _Waiting]:
+        """The cases that a judge can be asked about, in the suite's order, however soon their
+        targets were done.
+        """
+        waiting = ((id, self._waiting[id]) for id in self._order if id in self._waiting)
+        return {id: one for id, one in waiting if self._is_worth(one)}
+
+    async def _recall(self, asked: Iterable[_Waiting]) -> None:
+        """Take in what is on record about the cases that are new here."""
+        for one in asked:
+            if not one.is_recalled:
+                one.is_recalled = True
+                await one.asking.take_recorded(max(self.most - self._looks, 0))
+                one.learn()
+
+    def _lone(self, belief: SuiteBelief, asked: Mapping[str, _Waiting]) -> dict[str, float]:
+        """The cases that speak for the outcome by one look alone, where one case turns it: nothing
+        is decided on one look.
+        """
+        chance = belief.chance
+        passes = chance is not None and chance.low >= self.target
+        spoken = {id: one for id, one in belief.by_case().items() if (one >= EVEN) is passes}
+        if len(spoken) > (self.need if passes else belief.size - self.need + 1):
+            return {}
+        return {id: one for id, one in spoken.items() if id in asked and asked[id].seen == 1}
 
     def _is_stuck(self, belief: SuiteBelief, chances: Mapping[str, float]) -> bool:
         """Whether the cases that can be asked are settled, and one that is open cannot be asked any
@@ -187,6 +237,8 @@ class SuiteAsking:
             return False
         if chance.chance in (0.0, 1.0):
             return True
+        if any(one.seen and one.is_short for one in self._waiting.values()):
+            return False
         is_met, is_out = chance.low >= self.target, chance.high <= 1.0 - self.target
         return looks >= LEAST_LOOKS and (is_met or is_out)
 
@@ -229,9 +281,10 @@ class SuiteAsking:
         return SuiteBelief(cases, self.need)
 
     def _case(self, id: str, one: CaseRecord) -> CaseBelief:
-        if id in self._waiting:
-            return CaseBelief(id, self._waiting[id].text)
-        return one.believed_as
+        waiting = self._waiting.get(id)
+        if waiting is None:
+            return one.believed_as
+        return CaseBelief(id, waiting.text, is_short=waiting.is_below_quorum)
 
 
 def most_open(chances: Mapping[str, float]) -> list[str]:

@@ -45,11 +45,6 @@ def require_askable_suite(
             "--sure asks judges on about one attempt of each case, but several attempts are asked for",
             hint="leave `attempts` out",
         )
-    if any(case.depends_on for case in chosen):
-        raise UsageError(
-            "--sure decides which cases are run, but some depend on others",
-            hint="leave `depends_on` out",
-        )
 
 
 def _refuse_in_cases(source: SuiteSource) -> None:

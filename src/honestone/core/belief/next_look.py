@@ -76,6 +76,12 @@ class Looking:
         return len(self.judges) if quorum == "all" else max(quorum or 1, 1)
 
     @property
+    def is_short(self) -> bool:
+        """Whether fewer judges answered than have to, and another one can be asked."""
+        others = (one for one in self.judges if one.id not in self.looks)
+        return len(self.looks) < self.needed and any(self._is_worth(one, 0) for one in others)
+
+    @property
     def is_decided(self) -> bool:
         """Whether the probability reached the bar, either way, by looks enough."""
         belief = self.belief

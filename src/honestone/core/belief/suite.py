@@ -30,16 +30,23 @@ _CLOSE: Final = 1e-12
 @dataclass(frozen=True, slots=True)
 class CaseBelief:
     """One case: `text` has the answers about its output. `certain`: what is known without a judge;
-    False where its target failed.
+    False where its target failed. `is_short`: fewer judges answered than its rubric's quorum, so
+    its looks do not count.
     """
 
     id: str
     text: TextBelief | None = None
     certain: bool | None = None
+    is_short: bool = False
 
     @property
     def is_looked_at(self) -> bool:
-        return self.certain is not None or (self.text is not None and bool(self.text.looks))
+        return self.certain is not None or self.has_looks
+
+    @property
+    def has_looks(self) -> bool:
+        """Whether judges looked at it, and as many as have to."""
+        return self.text is not None and bool(self.text.looks) and not self.is_short
 
 
 class SuiteChance(NamedTuple):
@@ -57,11 +64,19 @@ class SuiteBelief:
         self.need = need
         self._cases = cases
         self._sure = sum(one.certain is True for one in cases)
-        self._open = [one.text for one in cases if one.certain is None and one.text is not None]
-        self._looked = [text for text in self._open if text.looks]
+        self._looked = [
+            one.text
+            for one in cases
+            if one.certain is None and one.text is not None and one.has_looks
+        ]
         self._unseen = sum(one.certain is None and not one.is_looked_at for one in cases)
         self._groups = _alike(self._looked)
         self._assumed = assumptions(self._tallies(), shares=SUITE_SHARES) if self._looked else {}
+
+    @property
+    def size(self) -> int:
+        """How many cases there are."""
+        return len(self._cases)
 
     def _tallies(self) -> list[ItemTally]:
         counts: dict[History, int] = {}
@@ -106,7 +121,7 @@ class SuiteBelief:
         for case in self._cases:
             if case.certain is not None:
                 found[case.id] = float(case.certain)
-            elif case.text is not None and case.text.looks:
+            elif case.text is not None and case.has_looks:
                 key = case.text.signature or id(case.text)
                 if key not in known:
                     known[key] = self.passing(case.text)
@@ -209,7 +224,7 @@ def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | N
         for judge, count in (one.text.looks if one.text is not None else {}).items():
             looks[judge] = looks.get(judge, 0) + count
     certain = sum(one.certain is not None for one in cases)
-    not_asked = sum(not one.is_looked_at for one in cases)
+    not_asked = sum(not (one.is_looked_at or one.is_short) for one in cases)
     found = StatedBelief(
         probability=_stated(chance, bar.sure),
         target=None if bar.sure is None else float(bar.sure),

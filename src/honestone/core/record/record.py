@@ -188,7 +188,9 @@ class CaseRecord:
         text = TextBelief(self.case.rubric).see_all(ballots)
         if text.probability in (0.0, 1.0):
             return CaseBelief(id, certain=text.probability == 1.0)
-        return CaseBelief(id, text)
+        shown = self.result.shown
+        is_short = shown is not None and shown.card is not None and bool(shown.card.short)
+        return CaseBelief(id, text, is_short=is_short)
 
     @property
     def is_refused(self) -> bool:

@@ -141,6 +141,8 @@ class SideRun:
             judged_at_once=at_once if asking is None else len(self.record.cases),
             slots=slots or nullcontext() if asking is None else asking,
         )
+        if asking is not None:
+            asking.has_output = suite.has_output
         try:
             await _together(suite, asking)
         finally:
