@@ -100,7 +100,8 @@ def test_prompts_of_python_functions(desk: Desk) -> None:
     )
     result = desk.run("eval", "c.yaml", "--allow-code", "--json")
     assert result.code == 0, result.err
-    said = list(inputs(result.json).values())
+    (case,) = result.json["cases"]
+    said = [cell["attempts"][0]["output"] for cell in case["cells"]]
     assert said == ["system: Be brief.\n\nuser: cat ! cat {{q}}", "plain cat", "printed cat"]
 
 

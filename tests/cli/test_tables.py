@@ -318,7 +318,7 @@ def test_a_table_fits_its_terminal(hostile: Desk, columns: int) -> None:
 
 
 def test_a_promptfoo_config_with_two_providers(desk: Desk) -> None:
-    """Each provider is a column named by its label, else its id; prompts and tests stay cases."""
+    """Each provider with each prompt is a column; the tests are cases."""
     for name in ("a", "b"):
         target(desk, name, "", "")
         desk.file(f"{name}.py", f"import sys\nprint('{name}', sys.argv[1])\n")
@@ -329,8 +329,81 @@ def test_a_promptfoo_config_with_two_providers(desk: Desk) -> None:
         "tests: [{vars: {w: apple}, assert: [{type: contains, value: apple}]}]\n",
     )
     result = desk.run("eval", "pf.yaml", "--json")
-    assert (result.code, names(result.json)) == (0, ["first", "exec:python3 b.py"])
-    assert len(result.json["cases"]) == 2
+    assert (result.code, names(result.json)) == (
+        0,
+        [
+            f"{target} / {prompt}"
+            for target in ("first", "exec:python3 b.py")
+            for prompt in ("say-w", "please-w")
+        ],
+    )
+    (case,) = result.json["cases"]
+    assert case["input"] == {"w": "apple"}
+    assert [cell["input"] for cell in case["cells"]] == 2 * ["Say apple", "Please apple"]
+
+
+def statuses_of(table: Any, column: Any) -> dict[str, str]:
+    """The statuses of a column by case."""
+    return {
+        case["id"]: cell["status"]
+        for case in table["cases"]
+        for cell in case["cells"]
+        if cell["column"] == column["name"]
+    }
+
+
+PROMPTS = """
+prompts: [{raw: 'Say {{w}}', label: plain}, {raw: 'Shout {{w}}', label: loud}]
+providers: [{id: echo, label: all}, {id: echo, label: one, prompts: [loud]}]
+tests:
+  - {vars: {w: apple}, assert: [{type: contains, value: Shout}]}
+  - {vars: {w: pear}, prompts: [loud], assert: [{type: contains, value: pear}]}
+"""
+
+
+def test_prompts_are_columns_as_providers_are(desk: Desk) -> None:
+    """Each prompt has its rate, `--pick` chooses among them, `--prompt` leaves one, and a case for
+    one prompt is skipped in the columns of others.
+    """
+    desk.file("pf.yaml", PROMPTS)
+    table = desk.run("eval", "pf.yaml", "--pick", "--json").json
+    assert {one["name"]: [*statuses_of(table, one).values()] for one in table["columns"]} == {
+        "all / plain": ["failed", "skipped"],
+        "all / loud": ["passed", "passed"],
+        "one / loud": ["passed", "passed"],
+    }
+    assert table["pick"] == "all / loud"
+    assert table["cases"][1]["cells"][0]["reasons"] == ["the prompt `plain` is not for this case"]
+    alone = desk.run("eval", "pf.yaml", "--prompt", "loud", "--target", "all", "--json").json
+    assert (alone["schema"], alone["pass_rate"]) == ("honestone.report/1", 1.0)
+    wrong = desk.run("eval", "pf.yaml", "--prompt", "quiet")
+    assert wrong.code == 2
+    assert "no prompt `quiet`" in wrong.err
+    assert "plain, loud" in wrong.err
+
+
+def test_columns_of_prompts_are_compared_and_judged_again(desk: Desk) -> None:
+    """The contract of a case holds its variables and not its prompt, so the prompts of a suite are
+    compared; recorded outputs are judged with the prompt that they answer.
+    """
+    desk.file("pf.yaml", PROMPTS)
+    table = desk.run("eval", "pf.yaml", "--json").json
+    plain, loud, _ = (one["run"] for one in table["columns"])
+    compared = desk.run("compare", plain, loud)
+    assert compared.code == 0, compared.err
+    assert "1 win, 0 losses" in compared.out
+    again = desk.run("eval", "pf.yaml", "--outputs", "last", "--json").json
+    assert [one["counts"] for one in again["columns"]] == [
+        one["counts"] for one in table["columns"]
+    ]
+    assert [cell["input"] for cell in again["cases"][0]["cells"]] == [
+        cell["input"] for cell in table["cases"][0]["cells"]
+    ]
+    desk.file("pf.yaml", PROMPTS.replace("'Shout {{w}}'", "'Shout: {{w}}'"))
+    other = desk.run("eval", "pf.yaml", "--prompt", "loud", "--target", "all", "--json").json
+    assert other["run"] != loud
+    assert other["cases"][0]["input"] == "Shout: apple"
+    assert desk.run("suite", "lock", "pf.yaml").code == 0
 
 
 def test_a_table_in_python(tmp_path: Path) -> None:

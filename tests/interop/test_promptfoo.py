@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -266,8 +267,8 @@ def test_mistakes_are_told_all_at_once_with_near_matches(tmp_path: Path) -> None
 
 
 def test_prompts_times_tests_times_lists(tmp_path: Path) -> None:
-    """Every prompt with every test; variables that are lists are multiplied; ids say which is
-    which.
+    """Every test is asked with every prompt; variables that are lists are multiplied; ids say which
+    is which.
     """
     text = (
         "prompts: [{id: 'Hello {{name}} in {{tongue}}', label: short}, {raw: 'Dear {{name}} ({{tongue}})', label: long}]\n"
@@ -275,8 +276,8 @@ def test_prompts_times_tests_times_lists(tmp_path: Path) -> None:
         "  - description: greets\n    vars: {name: [Ann, Bo], tongue: [fr, de]}\n    assert: [{type: icontains, value: '{{name}}'}]\n"
     )
     suite = suite_of(READERS[0], put(tmp_path, text)).suite
-    assert len(suite.cases) == 8
-    case = suite.case("long/greets/bo/de")
+    assert (len(suite.cases), suite.prompts) == (4, ("short", "long"))
+    case = suite.case("greets/bo/de").asked_with("long")
     assert case.input == "Dear Bo (de)"
     assert checks(case.rubric.criteria[0])[0][1] == "Bo"
     assert case.description == "greets"
@@ -368,7 +369,8 @@ def test_chats_and_files_beside_the_config(tmp_path: Path) -> None:
         cases_csv='q,mood,__expected,__expected2,__description,__metadata:area\n"How, now?",calm,contains: cow,"llm-rubric: Is, calm",cows,farm\n',
     )
     source = suite_of(READERS[0], document)
-    assert [case.id for case in source.suite.cases] == ["chat/cows", "two-1/cows", "two-2/cows"]
+    assert [case.id for case in source.suite.cases] == ["cows"]
+    assert source.suite.prompts == ("chat", "two-1", "two-2")
     chat = source.suite.cases[0]
     assert [(m.role, m.content) for m in chat.messages] == [
         ("system", "Be calm"),
@@ -377,7 +379,7 @@ def test_chats_and_files_beside_the_config(tmp_path: Path) -> None:
     assert [c.requirement for c in chat.rubric.criteria] == ["contains 'cow'", "Is, calm"]
     assert chat.metadata == {"area": "farm"}
     assert {path.name for path in source.files} == {"f.yaml", "chat.json", "two.txt", "cases.csv"}
-    assert source.places["chat/cows"].endswith("cases.csv:2:1")
+    assert source.places["cows"].endswith("cases.csv:2:1")
 
 
 def test_a_mistake_in_another_file_has_its_place_there(tmp_path: Path) -> None:
@@ -420,10 +422,10 @@ def test_code_is_lost_or_named_and_never_run_by_reading(tmp_path: Path) -> None:
         ("the tests of `evil.py`", True),
         ("the `transform` of a test", False),
     ]
-    assert [case.skip for case in source.suite.cases] == [
-        "its prompt is made by code of this config, which runs with --allow-code only",
-        "its variable `a` cannot be read",
-    ]
+    (case,) = source.suite.cases
+    assert case.skip == "its variable `a` cannot be read"
+    made, _ = (replace(case, skip=None).asked_with(name) for name in source.suite.prompts)
+    assert made.skip == "the prompt `evil` is made by code that was not run"
 
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
@@ -470,7 +472,9 @@ def test_a_line_that_is_a_data_url_is_an_image_and_an_address_stays_one(tmp_path
     }
     source = suite_of(READERS[0], put(tmp_path, json.dumps(config)))
     assert not source.losses
-    assert [[image.path or image.data for image in case.images] for case in source.suite.cases] == [
+    (case,) = source.suite.cases
+    asked = [case.asked_with(prompt) for prompt in source.suite.prompts]
+    assert [[image.path or image.data for image in one.images] for one in asked] == [
         [PNG],
         ["https://x.org/a.jpg"],
     ]
@@ -594,7 +598,7 @@ def test_a_test_may_be_for_some_providers_only(tmp_path: Path) -> None:
 
 
 def test_a_prompt_may_be_for_some_providers_only(tmp_path: Path) -> None:
-    """`prompts` of a provider are labels; what none of the providers takes is no case."""
+    """`prompts` of a provider are labels: only those are its columns."""
     text = """
 prompts: [{raw: 'Ask {{q}}', label: chat}, {raw: 'Do {{q}}', label: 'plain:one'}, {raw: x, label: unused}]
 providers: [{id: 'openai:a', prompts: [chat]}, {id: 'ollama:b', prompts: [chat, plain]}]
@@ -602,7 +606,9 @@ tests: [{vars: {q: a}, assert: [{type: is-json}]}]
 """
     targets, cases = columns(tmp_path, text)
     assert [label for _, label in targets] == ["openai:a", "ollama:b"]
-    assert cases == [("chat/test-1", ()), ("plain-one/test-1", ("ollama:b",))]
+    assert cases == [("test-1", ())]
+    suite = suite_of(READERS[0], put(tmp_path, text)).suite
+    assert [one.prompts for one in suite.targets] == [("chat",), ("chat", "plain-one")]
 
 
 @pytest.mark.parametrize(
@@ -743,7 +749,9 @@ def test_a_pattern_may_begin_in_a_folder_above(tmp_path: Path) -> None:
         (tmp_path / name).write_text(content)
     (tmp_path / "evals").mkdir()
     source = read_any_suite(put(tmp_path / "evals", text).path, [tmp_path])
-    assert not lost(source) and [case.input for case in source.suite.cases] == ["One x", "Two x"]
+    (case,) = source.suite.cases
+    assert not lost(source)
+    assert [case.asked_with(prompt).input for prompt in "ab"] == ["One x", "Two x"]
 
 
 @pytest.mark.parametrize("pattern", ["../../../../*.md", "../*/../../../x*.md", "/etc/*", "~/*"])

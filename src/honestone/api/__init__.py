@@ -224,6 +224,7 @@ def run_suite(
     suite: GivenSuite,
     *,
     target: Targets | None = None,
+    prompts: str | Sequence[str] = (),
     outputs: str | PathLike[str] | None = None,
     judges: Judges = (),
     artifact: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
@@ -252,7 +253,7 @@ def run_suite(
     `suite` is a file of any format that is read, a Suite, a dict as a suite file holds it, a list
     of cases, or a DataFrame with a case in each row. `artifact` is a path, or a `Text`. Several
     targets or artifacts in a list make a table with a column for each, and `pick` names the
-    cheapest that passes. `with_skills` are folders of other skills, which are installed next to the
+    cheapest that passes. `prompts` chooses among several of the suite. `with_skills` are folders of other skills, which are installed next to the
     artifact where that is a skill. `outputs` is a run or a file of outputs, which are judged
     instead of those of a target. A second run of the same suite is refused while the first is
     running.
@@ -276,6 +277,7 @@ def run_suite(
         with_skills=given.several(with_skills, "skill", given.a_path) if with_skills else (),
         subject=None if text is None else SuiteSubject(path="text", version=text),
         targets=() if target is None else given.several(target, "target", given.a_target),
+        prompts=_several(prompts),
         outputs=None if outputs is None else str(outputs),
         pick=pick,
         choice=CaseChoice(ids=_several(cases), tags=_several(tags), splits=_several(splits)),

@@ -68,6 +68,7 @@ def convert_suite(
         *source.notes,
         *refuse_losses((*source.losses, *_not_made(source)), source.dialect, accepted=accept_loss),
         *refuse_losses(_when_written(lost, form), form, accepted=accept_loss),
+        *refuse_losses(_prompts_left(source.suite, path), form, accepted=accept_loss),
         *_code_written(source),
         *_carried_notes(carried),
         *_tables_written_out(source, path),
@@ -85,6 +86,18 @@ def _not_made(source: SuiteSource) -> list[Loss]:
         Loss(place=one.place, message=f"{one.what}, made by code, cannot be written", hint=hint)
         for one in source.code
         if one.makes_cases
+    ]
+
+
+def _prompts_left(suite: Suite, path: Path) -> list[Loss]:
+    """The prompts after the first, which a suite of that format cannot have."""
+    return [
+        Loss(
+            place=f"{path}:1:1",
+            message=f"the prompt `{name}` is left out: a suite of this format has one",
+            hint="--accept-loss writes the first prompt alone",
+        )
+        for name in suite.prompts[1:]
     ]
 
 

@@ -40,6 +40,14 @@ class SuiteOptions:
             name="--artifact",
         ),
     ] = ()
+    prompts: Annotated[
+        tuple[str, ...],
+        Option(
+            "Run a suite of several prompts with this one only; repeat it.",
+            name="--prompt",
+            metavar="NAME",
+        ),
+    ] = ()
     pick: Annotated[bool, Option("Name the cheapest column that passes; pass if there is one.")] = (
         False
     )

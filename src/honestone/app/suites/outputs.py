@@ -34,13 +34,14 @@ _NAMES: Final = "name a run of a suite (`honestone runs` lists them), `last`, or
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedOutputs:
     """The outputs of `--outputs`: `source` says whence, in a table from which `column`, `identity`
-    what they are. `target` and `artifact` are what made them, `inputs` what they answer by case and
+    what they are. `prompt`: of a suite of several, the one that they answer. `target` and `artifact` are what made them, `inputs` what they answer by case and
     `asked` all that the target was asked, as far as that is known. Answers
     `engine.cases.KnownOutputs`.
     """
 
     source: str
     column: str | None = None
+    prompt: str | None = None
     identity: Identity
     outputs: Mapping[Attempt, OutputProduced]
     target: str | None = None
@@ -94,6 +95,8 @@ def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> Recorded
         for id, case in record.cases.items()
         for number, one in case.produced.items()
     }
+    prompt = next(iter(record.cases.values())).case.prompt
+    cases = [case.asked_with(prompt) if case.prompts else case for case in cases]
     hint = "choose cases that this run has with --case, or name another run"
     require_all(wanted_attempts(cases), outputs, f"run {record.run}", hint)
     inputs = {one.id: one.answered or record.cases[one.id].case.input for one in started.cases}
@@ -101,6 +104,7 @@ def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> Recorded
     return RecordedOutputs(
         source=f"run {record.run}",
         column=column or None,
+        prompt=prompt,
         identity={
             "kind": "outputs",
             "digest": digest_json(

@@ -112,6 +112,8 @@ class SuitePlan:
     workspaces: Mapping[str, str]
     # The suite's own name of the target.
     label: str | None = None
+    # The suite's own name of the prompt, where it has several.
+    prompt: str | None = None
     # The suite states that the target gives equal answers to equal questions.
     is_repeatable: bool = False
     # Recorded outputs, which are judged instead of outputs of the target.
@@ -248,8 +250,12 @@ class SuitePlan:
                 **functions_of(self.seats),
             },
             "cases",
-            ([case.id, self._contract_of(case)] for case in cases),
+            ([case.id, self._contract_of(case), *self._asked_as(case)] for case in cases),
         )
+
+    def _asked_as(self, case: Case) -> Sequence[str]:
+        # The contract of a case with a prompt does not say what the prompt makes of it.
+        return () if case.prompt is None else [digest_json(task_document(case)["input"])]
 
     def is_judged_as(self, then: SuiteStarted) -> bool:
         """Whether an earlier run judged the chosen cases as this one will, by the same bars."""

@@ -55,8 +55,8 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
     plan, *more = plan_columns(workspace, request, observer)
     if more:
         raise UsageError(
-            f"`{request.suite}` is a table of {len(more) + 1} columns, but one target and one artifact are needed here",
-            hint="choose with --target NAME and --artifact PATH",
+            f"`{request.suite}` is a table of {len(more) + 1} columns, but one target, prompt and artifact are needed here",
+            hint="choose with --target NAME and --artifact PATH; `eval` takes --prompt NAME as well",
         )
     return plan
 
@@ -64,8 +64,8 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
 def plan_columns(
     workspace: Workspace, request: SuiteRequest, observer: Observer
 ) -> tuple[SuitePlan, ...]:
-    """Make one plan for each target with each artifact; the rest of them is shared. Raises as
-    `plan_suite` does, but takes several targets and artifacts.
+    """Make one plan for each target with each prompt and each artifact; the rest of them is shared.
+    Raises as `plan_suite` does, but takes several of them.
     """
     path = workspace.path(request.suite)
     keep = keep_in_file if request.is_ordered else None
@@ -93,6 +93,7 @@ class _Column:
     target: Target | None = None
     target_name: str
     label: str | None
+    prompt: str | None = None
     is_repeatable: bool = False
     outputs: RecordedOutputs | None = None
 
@@ -139,13 +140,14 @@ class _Planning:
                 request=self.request,
                 source=source,
                 notes=(*source.notes, *lost, *self.notes_on(one.outputs), *unnamed),
-                cases=_in_column(self.cases, one.label),
-                chosen=_in_column(self.chosen, one.label),
+                cases=_in_column(self.cases, one.label, one.prompt),
+                chosen=_in_column(self.chosen, one.label, one.prompt),
                 subject=one.subject,
                 checker=checker,
                 target=one.target,
                 target_name=one.target_name,
                 label=one.label,
+                prompt=one.prompt,
                 is_repeatable=one.is_repeatable,
                 outputs=one.outputs,
                 seats=seats,
@@ -193,11 +195,15 @@ class _Planning:
         return seats
 
     def columns_to_run(self, context: AdapterContext, observer: Observer) -> list[_Column]:
-        """One column for each target with each artifact."""
+        """One column for each target with each of its prompts and each artifact."""
         from honestone.adapters.context import TARGET_TIMEOUT
 
-        columns, subjects = [], self.subjects()
+        columns: list[_Column] = []
+        subjects = self.subjects()
         for asked, spec in _targets(self.request, self.source):
+            prompts = self.prompts(spec)
+            if not prompts:
+                continue
             named = _choose_target(self.request, asked, subjects[0], self.source.untaken_targets)
             timeout = self.request.target_timeout or spec.timeout or TARGET_TIMEOUT
             own = replace(context, target_timeout=timeout, target_output=spec.output)
@@ -214,7 +220,7 @@ class _Planning:
                     is_sandbox_asked=spec.sandbox is not None,
                     closed=self.workspace.closed,
                 )
-            target = self.target(named, own, subjects, observer)
+            target = self.target(named, own, subjects, prompts, observer)
             is_repeatable = spec.repeatable and isinstance(named, str) and is_meant
             name = named if isinstance(named, str) else _name_of(named)
             columns += [
@@ -223,11 +229,37 @@ class _Planning:
                     target=target,
                     target_name=name,
                     label=spec.label,
+                    prompt=prompt,
                     is_repeatable=is_repeatable,
                 )
+                for prompt in prompts
                 for one in subjects
             ]
+        if not columns:
+            raise UsageError(
+                "no target of this suite is for the prompts that were chosen",
+                hint="`prompts` of a target says which ones it is for",
+            )
         return columns
+
+    def prompts(self, spec: TargetSpec) -> Sequence[str | None]:
+        """The prompts that this target is asked with: one without a name where the suite has not
+        several. Raises UsageError for a prompt that the suite does not have.
+        """
+        known, asked = self.source.suite.prompts, self.request.prompts
+        _refuse_twice("prompt", asked)
+        for name in asked:
+            if name not in known:
+                raise UsageError(
+                    f"the suite has no prompt `{name}`",
+                    hint=f"its prompts: {', '.join(known)}"
+                    if known
+                    else "a suite of several `prompts` has names for them",
+                )
+        wanted = [name for name in known if not asked or name in asked]
+        if not known:
+            return (None,)
+        return [name for name in wanted if spec.prompts is None or name in spec.prompts]
 
     def target_sandbox(self, spec: TargetSpec) -> SandboxChoice:
         """The sandbox of the suite's own target. A suite that asks for one gets the kind that the
@@ -248,6 +280,7 @@ class _Planning:
         named: str | Target | Function,
         context: AdapterContext,
         subjects: Sequence[SuiteSubject],
+        prompts: Sequence[str | None],
         observer: Observer,
     ) -> Target | None:
         """Make the target; None where the artifact itself is judged. Raises UsageError for a target
@@ -257,8 +290,8 @@ class _Planning:
 
         target = named if isinstance(named, Target) else make_target(named, context)
         if target is not None:
-            if not self.request.is_ordered:
-                target.refuse(self.chosen)
+            for prompt in () if self.request.is_ordered else prompts:
+                target.refuse(_in_column(self.chosen, None, prompt))
             for note in target.notes if isinstance(target, TargetWithNotes) else ():
                 observer.note(note)
         elif any(subject.is_isolated for subject in subjects):
@@ -344,8 +377,40 @@ class _Planning:
             self.workspace, request.outputs or "", suite, self.chosen, self.source.base
         )
         return [
-            _Column(target_name=one.target or "", label=one.column, outputs=one) for one in found
+            _Column(
+                target_name=one.target or "",
+                label=self.label_of(one),
+                prompt=self.prompt_of(one),
+                outputs=one,
+            )
+            for one in found
         ]
+
+    def label_of(self, outputs: RecordedOutputs) -> str | None:
+        """The suite's name of the target that made recorded outputs, a part of their column's name."""
+        parts = (outputs.column or "").split(" / ")
+        labels = (spec.label for spec in self.source.suite.targets)
+        return next((label for label in labels if label in parts), outputs.column)
+
+    def prompt_of(self, outputs: RecordedOutputs) -> str | None:
+        """The prompt that recorded outputs answer. Raises UsageError where the suite has several and
+        it is not known which one, or the suite has it no more.
+        """
+        known, asked = self.source.suite.prompts, self.request.prompts
+        if not known:
+            return None
+        found = outputs.prompt or (asked[0] if len(asked) == 1 else None)
+        if found is None:
+            raise UsageError(
+                f"{outputs.source} does not say which prompt its outputs answer",
+                hint=f"--prompt NAME says it: {', '.join(known)}",
+            )
+        if found not in known:
+            raise UsageError(
+                f"{outputs.source} answers the prompt `{found}`, which the suite does not have",
+                hint=f"its prompts: {', '.join(known)}",
+            )
+        return found
 
     def notes_on(self, outputs: RecordedOutputs | None) -> tuple[str, ...]:
         """Notes on recorded outputs, with one where the artifact has changed since they were made."""
@@ -434,9 +499,13 @@ def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
     return _each_of(source.suite.cases, with_own_attempts)
 
 
-def _in_column(cases: Sequence[Case], label: str | None) -> Sequence[Case]:
-    """The cases as they are for the target with this label: some may be skipped there."""
-    return cases if label is None else _each_of(cases, lambda case: case.in_column(label))
+def _in_column(cases: Sequence[Case], label: str | None, prompt: str | None) -> Sequence[Case]:
+    """The cases as they are for the target with this label and this prompt: some may be skipped
+    there.
+    """
+    if label is None and prompt is None:
+        return cases
+    return _each_of(cases, lambda case: case.asked_with(prompt).in_column(label))
 
 
 def _name_of(target: Target | Function) -> str:

@@ -38,8 +38,14 @@ def lock(
 
     judging, workspace = judging, here()
     source = read_to_lock(workspace.path(path), judging, judging.outside(workspace.path))
+    # The contract is the same for every prompt.
     asked = SuiteRequest(
-        suite=path, source=source, judging=judging, target=target or "mock", accept_loss=accept_loss
+        suite=path,
+        source=source,
+        judging=judging,
+        target=target or "mock",
+        prompts=source.suite.prompts[:1],
+        accept_loss=accept_loss,
     )
     with Progress(quiet=quiet) as progress:
         plan = plan_suite(workspace, asked, progress)

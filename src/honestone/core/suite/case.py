@@ -103,6 +103,7 @@ class TargetSpec:
         name in a table of several. `parameters` are those of a model API, as in its settings.
         `sandbox` is what a command runs in, None where nothing is said of it. `base_url` is the server
         of a model API that is not the provider's own, `api_key_env` the variable with its key.
+        `prompts` are those of the suite's prompts that it is asked with; all of them where it is None.
     """
 
     use: str | None = None
@@ -115,6 +116,7 @@ class TargetSpec:
     sandbox: SandboxChoice | None = None
     base_url: str | None = None
     api_key_env: str | None = None
+    prompts: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +153,10 @@ class Case:
         names none.
     `metadata`: what else its file says of it, kept and shown; nothing reads it, and it is not in
         the contract.
+    `prompts`: in a suite of several prompts its messages by the name of the prompt, empty where
+        code that was not run makes them; `messages` are then those of the first. `prompt` is the one
+        that it is asked with, `variables` are what fills the prompts in. The contract has the
+        variables in the place of the messages: prompts are compared with each other, as targets are.
     """
 
     id: str
@@ -172,6 +178,9 @@ class Case:
     expect: Expect | None = None
     description: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
+    prompts: Mapping[str, tuple[Message, ...]] = field(default_factory=dict)
+    prompt: str | None = None
+    variables: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def input(self) -> str:
@@ -197,6 +206,17 @@ class Case:
             self, skip=self.skip or f"is for {', '.join(f'`{name}`' for name in self.targets)}"
         )
 
+    def asked_with(self, prompt: str | None) -> Case:
+        """The case with one prompt of the suite: skipped where that is not for it, or not known."""
+        if prompt is None:
+            return self
+        messages = self.prompts.get(prompt)
+        skip = self.skip
+        if not messages and skip is None:
+            why = "not for this case" if messages is None else "made by code that was not run"
+            skip = f"the prompt `{prompt}` is {why}"
+        return replace(self, prompts={}, prompt=prompt, messages=messages or (), skip=skip)
+
     @property
     def in_split(self) -> Split:
         """The split that it names, else a stable one by its id."""
@@ -214,6 +234,7 @@ class Suite:
     `require_calibration`, `require_tier`: as of a rubric, for all cases. Raises UsageError when it
         breaks a rule (no case, a doubled id, attempts below 1). Cases that are not a tuple are kept
         elsewhere than in memory, and were looked at when they were put there.
+    `prompts`: the names of several prompts, each of them a column for each target.
     """
 
     cases: Sequence[Case]
@@ -228,6 +249,7 @@ class Suite:
     require_tier: str | None = None
     sure: Fraction | None = None
     max_looks: int | None = None
+    prompts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.cases:
@@ -284,9 +306,12 @@ class TaskDocument(TypedDict):
     setup: Sequence[str]
 
 
-class CaseDocument(TaskDocument):
+class CaseDocument(TypedDict):
     """What decides what a score of a case means; its digest is the case's contract."""
 
+    input: Json
+    workspace: JsonObject | None
+    setup: Sequence[str]
     rubric: ContractDocument
     reference: str | None
     attempts: int
@@ -304,9 +329,10 @@ def case_document(
     belong to it. `rubric`: that of the case as plain values, where it is at hand.
     """
     task = task_document(case, workspace=workspace)
+    is_prompted = case.prompt is not None or bool(case.prompts)
     return {
         "rubric": to_plain(case.rubric) if rubric is None else rubric,
-        "input": task["input"],
+        "input": as_json(case.variables) if is_prompted else task["input"],
         "reference": case.reference,
         "workspace": task["workspace"],
         "setup": task["setup"],
@@ -366,5 +392,5 @@ _CASE: Final = Codec(
     },
     always=("attempts", "attempt_rule", "messages"),
     keys={"messages": "input"},
-    never=("rubric",),
+    never=("rubric", "prompts"),
 )

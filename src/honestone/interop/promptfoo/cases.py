@@ -94,19 +94,15 @@ class CaseReading:
         return chosen is None or prompt.is_among(chosen)
 
     def cases(
-        self,
-        prompt: Prompt,
-        is_one_of_several: bool,
-        number: int,
-        layers: tuple[Layer, ...],
-        cases: Cases,
+        self, prompts: Sequence[Prompt], number: int, layers: tuple[Layer, ...], cases: Cases
     ) -> None:
-        """The cases of one prompt and one test: one, or as many as its listed variables multiply
-        to.
+        """The cases of one test: one, or as many as its listed variables multiply to. Each is asked
+        with every prompt that the test is for.
         """
         test = layers[-1]
-        columns = self.columns.of_test(prompt, layers)
-        if columns is None:
+        mine = [prompt for prompt in prompts if self.applies(prompt, layers)]
+        columns = self.columns.of_test(mine, layers)
+        if columns is None or not mine:
             return
         variables: dict[str, Any] = together(layers, lambda layer: layer.variables)
         expands = last_of(layers, lambda layer: layer.expands) is not False
@@ -124,17 +120,17 @@ class CaseReading:
             }
             for one in chosen
         ]
-        before = [prompt.id] if is_one_of_several else []
-        found = [
-            (
-                "/".join([*before, name, *(slug(as_text(v), limit=24) for v in one)]),
-                self.known(own, test),
-            )
-            for one, own in zip(chosen, self.extended(layers, each), strict=True)
-        ]
-        templates = self.messages(prompt, [known for _, known in found])
-        for (id, known), messages in zip(found, templates, strict=True):
-            case = self.case(free_id(id, cases), prompt, messages, layers, known)
+        ids = ["/".join([name, *(slug(as_text(v), limit=24) for v in one)]) for one in chosen]
+        known = [self.known(own, test) for own in self.extended(layers, each)]
+        written = zip(*(self.messages(prompt, known) for prompt in mine), strict=True)
+        for id, own, templates in zip(ids, known, written, strict=True):
+            asked = {
+                prompt.id: self.filled_messages(prompt, template, layers, own)
+                for prompt, template in zip(mine, templates, strict=True)
+            }
+            case = self.case(free_id(id, cases), asked, layers, own)
+            if case is not None and len(prompts) > 1:
+                case = replace(case, prompts=asked, variables=_plain(own))
             cases.add(case and replace(case, targets=columns), test.at)
 
     def extended(
@@ -221,16 +217,43 @@ class CaseReading:
             )
         return result.text
 
-    def case(
+    def filled_messages(
         self,
-        id: str,
         prompt: Prompt,
         templates: Sequence[Message],
         layers: Sequence[Layer],
         known: Mapping[str, object],
-    ) -> Case | None:
-        """One case. Without `templates` its prompt is not known, and it is skipped."""
+    ) -> tuple[Message, ...]:
+        """The messages of a prompt for one case, with what its test puts before and after them."""
         test = layers[-1]
+        messages = [
+            Message(
+                message.role,
+                self.with_images(
+                    self.filled_in(message.content, known, prompt.reading, prompt.path), prompt
+                ),
+            )
+            for message in templates
+        ]
+        prefix = last_of(layers, lambda layer: layer.prefix)
+        suffix = last_of(layers, lambda layer: layer.suffix)
+        if messages and (prefix or suffix):
+            first = self.filled_in(prefix or "", known, test.at.reading, test.at.path)
+            last = self.filled_in(suffix or "", known, test.at.reading, test.at.path)
+            end = messages[-1]
+            messages[-1] = Message(end.role, f"{first}{end.content}{last}")
+        return tuple(messages)
+
+    def case(
+        self,
+        id: str,
+        asked: Mapping[str, tuple[Message, ...]],
+        layers: Sequence[Layer],
+        known: Mapping[str, object],
+    ) -> Case | None:
+        """One case. `asked` has its messages by prompt; where none of them is known, it is skipped."""
+        test = layers[-1]
+        messages = next(iter(asked.values()))
 
         def filled(text: str, reading: FileReading, path: Steps) -> str:
             return self.filled_in(text, known, reading, path)
@@ -260,20 +283,6 @@ class CaseReading:
             if (layer is test or test.keeps_defaults) and "assert" in layer.at
             for criterion in read_assertions(layer.at.below("assert"), scope)
         ]
-        messages = [
-            Message(
-                message.role,
-                self.with_images(filled(message.content, prompt.reading, prompt.path), prompt),
-            )
-            for message in templates
-        ]
-        prefix = last_of(layers, lambda layer: layer.prefix)
-        suffix = last_of(layers, lambda layer: layer.suffix)
-        if messages and (prefix or suffix):
-            first = filled(prefix or "", test.at.reading, test.at.path)
-            last = filled(suffix or "", test.at.reading, test.at.path)
-            end = messages[-1]
-            messages[-1] = Message(end.role, f"{first}{end.content}{last}")
         problems = len(test.at.reading.problems)
         rubric = gated(test.at.reading, test.at.path, criteria, threshold)
         if len(test.at.reading.problems) > problems:
@@ -283,7 +292,8 @@ class CaseReading:
             for name, v in known.items()
             if isinstance(v, Unread)
         ]
-        skip = next(iter(unread), None) if messages else f"its prompt is {NOT_RUN}"
+        is_known = any(asked.values())
+        skip = next(iter(unread), None) if is_known else f"its prompt is {NOT_RUN}"
         if rubric is None:
             skip = "asserts nothing that decides"
             self.reading.note(
@@ -292,7 +302,7 @@ class CaseReading:
         return Case(
             id=id,
             rubric=rubric or undecided(),
-            messages=tuple(messages),
+            messages=messages,
             timeout=self.options.timeout,
             attempts=self.options.repeat,
             attempt_rule=AttemptRule.PASS_HAT_K,
@@ -300,3 +310,9 @@ class CaseReading:
             description=test.description,
             metadata=metadata,
         )
+
+
+def _plain(variables: Mapping[str, Any]) -> Mapping[str, Json]:
+    plain = json_values(variables)
+    assert isinstance(plain, dict)
+    return plain

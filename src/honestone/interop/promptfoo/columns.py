@@ -54,10 +54,14 @@ class Columns:
             )
 
     def targets(
-        self, cases: Sequence[Case], unseen: Callable[[], Sequence[str]]
+        self,
+        cases: Sequence[Case],
+        prompts: Sequence[Prompt],
+        unseen: Callable[[], Sequence[str]],
     ) -> list[TargetSpec]:
-        """The providers that are targets here too, each a column. Others are not lost: `--target`
-        chooses. `unseen` gives the variables of tests that are in no template.
+        """The providers that are targets here too, each a column with each of its prompts. Others
+        are not lost: `--target` chooses. `unseen` gives the variables of tests that are in no
+        template.
         """
         is_pinned = all(set(case.targets) & self._pinned.keys() for case in cases)
         providers = [*([] if is_pinned else self.providers), *self._pinned.values()]
@@ -83,6 +87,7 @@ class Columns:
                 output=output,
                 base_url=provider.base_url,
                 api_key_env=provider.api_key_env,
+                prompts=_prompts_of(provider, prompts),
             )
             if spec in targets:
                 self.reading.note(
@@ -92,9 +97,9 @@ class Columns:
                 targets.append(spec)
         return targets
 
-    def of_test(self, prompt: Prompt, layers: Sequence[Layer]) -> tuple[str, ...] | None:
-        """The providers that a test with a prompt is for, by their columns: none named where it is
-        for all of them, None where it is for none.
+    def of_test(self, prompts: Sequence[Prompt], layers: Sequence[Layer]) -> tuple[str, ...] | None:
+        """The providers that a test with these prompts is for, by their columns: none named where it
+        is for all of them, None where it is for none.
         """
         own = last_of(layers, lambda layer: layer.provider)
         if own is not None:
@@ -104,7 +109,7 @@ class Columns:
         found = [
             one.column
             for one in self.providers
-            if (one.prompts is None or prompt.is_among(one.prompts))
+            if (one.prompts is None or any(prompt.is_among(one.prompts) for prompt in prompts))
             and (chosen is None or any(one.is_meant(name) for name in chosen))
         ]
         if len(found) == len(self.providers):
@@ -116,3 +121,11 @@ class Columns:
         if provider is not None:
             self.named_providers.append(provider)
         return provider
+
+
+def _prompts_of(provider: Provider, prompts: Sequence[Prompt]) -> tuple[str, ...] | None:
+    """The prompts that a provider is for, where there are several to choose from; None: all."""
+    names = provider.prompts
+    if names is None or len(prompts) < 2:
+        return None
+    return tuple(prompt.id for prompt in prompts if prompt.is_among(names))

@@ -75,10 +75,8 @@ class ConfigReading:
         case_reading = CaseReading(
             self.files, self.columns, self.extensions, options, _own_variables(top)
         )
-        for prompt in prompts:
-            for number, layers in enumerate(tests, 1):
-                if case_reading.applies(prompt, layers):
-                    case_reading.cases(prompt, len(prompts) > 1, number, layers, cases)
+        for number, layers in enumerate(tests, 1):
+            case_reading.cases(prompts, number, layers, cases)
         if tests and prompts and not cases:
             reading.loss("no test of this config is for any of its prompts", ())
         if not cases:
@@ -89,13 +87,15 @@ class ConfigReading:
         self.lose_unseen(case_reading.unseen_variables(), cases.all(), top)
         reading.finish()
         found = cases.all()
-        first, *more = self.columns.targets(found, case_reading.unseen_variables) or [TargetSpec()]
+        targets = self.columns.targets(found, prompts, case_reading.unseen_variables)
+        first, *more = targets or [TargetSpec()]
         suite = Suite(
             cases=found,
             title=top.text("description") or "",
             target=first,
             more_targets=tuple(more),
             concurrency=options.concurrency,
+            prompts=tuple(one.id for one in prompts) if len(prompts) > 1 else (),
         )
         source = reading.suite_source(
             self.document.path, "promptfoo", suite, cases, self.siblings.files
@@ -109,7 +109,9 @@ class ConfigReading:
         if not unseen or self.reading.code:
             return
         names = ", ".join(f"`{name}`" for name in unseen)
-        asked = Counter(repr((case.messages, case.rubric)) for case in cases if case.skip is None)
+        asked = Counter(
+            repr((case.messages, case.prompts, case.rubric)) for case in cases if case.skip is None
+        )
         most = max(asked.values(), default=0)
         unread = f"{names} of the tests' variables reach no prompt, no check and no target"
         if most > 1:

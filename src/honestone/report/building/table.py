@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from honestone.core.judging.spend import Spend
 from honestone.core.record.record import SuiteRecord
 from honestone.core.record.table import ColumnPair, TableRecord
+from honestone.core.suite.case import Case
 from honestone.report.building.scorecard import share_of
 from honestone.report.building.suite import suite_document, usage_of
 from honestone.report.documents import fields_of
@@ -31,7 +32,7 @@ def table_document(record: TableRecord) -> TableDoc:
         pick=record.picked,
         picks=record.picks,
         columns=[_column(name, reports[name], one) for name, one in record.columns.items()],
-        cases=_cases(reports),
+        cases=_cases(record, reports),
         pairs=[_pair(pair) for pair in record.pairs],
         run=record.run,
         usage=usage_of(Spend.of(one.spend for one in record.columns.values())),
@@ -47,12 +48,13 @@ def _column(name: str, report: SuiteReportDoc, record: SuiteRecord) -> ColumnDoc
     return ColumnDoc(name=name, duration_ms=time, **fields_of(report, *_OF_THE_RUN))
 
 
-def _cases(reports: dict[str, SuiteReportDoc]) -> list[TableCaseDoc]:
+def _cases(record: TableRecord, reports: dict[str, SuiteReportDoc]) -> list[TableCaseDoc]:
+    first = next(iter(record.columns.values()))
     rows = zip(*(report.cases for report in reports.values()), strict=True)
     return [
         TableCaseDoc(
             id=row[0].id,
-            input=row[0].input,
+            input=_asked(first.cases[row[0].id].case, row[0].input),
             cells=[
                 CellDoc(column=name, **fields_of(case, *CaseDoc.__struct_fields__))
                 for name, case in zip(reports, row, strict=True)
@@ -60,6 +62,11 @@ def _cases(reports: dict[str, SuiteReportDoc]) -> list[TableCaseDoc]:
         )
         for row in rows
     ]
+
+
+def _asked(case: Case, input: object) -> object:
+    """What the columns have in common: with several prompts the variables that fill them in."""
+    return input if case.prompt is None else dict(case.variables)
 
 
 def _pair(pair: ColumnPair) -> PairDoc:

@@ -108,7 +108,7 @@ class CellDoc(CaseDoc, frozen=True, kw_only=True):
 class TableCaseDoc(Struct, frozen=True, kw_only=True):
     """One case in every column.
 
-    `input`: what the target got
+    `input`: what the target got; with several prompts the variables that fill them in
     `cells`: in the order of the columns, each the case as in the report of that column's run, with
         its `column`
     """

@@ -1,4 +1,4 @@
-"""One suite with several targets or artifacts: a run for each of these columns, at work together
+"""One suite with several targets, prompts or artifacts: a run for each of these columns, at work together
 under one allowance, and a run that names them. Killed anywhere, the same command resumes every
 column where it was.
 """
@@ -159,13 +159,14 @@ def _refuse_baselines(request: SuiteRequest, columns: int) -> None:
         if given:
             raise UsageError(
                 f"{option} compares one run with a baseline, but this is a table of {count(columns, 'column')}",
-                hint="its pairs compare the columns; for a baseline choose one with --target NAME and --artifact PATH",
+                hint="its pairs compare the columns; choose one for a baseline with --target NAME, --prompt NAME and --artifact PATH",
             )
 
 
 def name_columns(plans: Sequence[SuitePlan]) -> dict[str, SuitePlan]:
     """The plans by short names: what sets their targets and artifacts apart."""
     targets = list(dict.fromkeys((plan.label, plan.target_name) for plan in plans))
+    prompts = list(dict.fromkeys(plan.prompt or "" for plan in plans))
     artifacts = list(dict.fromkeys(plan.subject.path for plan in plans))
     of_target = dict(zip(targets, set_apart([name for _, name in targets]), strict=True))
     of_artifact = dict(zip(artifacts, set_apart(artifacts), strict=True))
@@ -173,10 +174,8 @@ def name_columns(plans: Sequence[SuitePlan]) -> dict[str, SuitePlan]:
     for plan in plans:
         target = plan.label or of_target[plan.label, plan.target_name]
         artifact = of_artifact[plan.subject.path]
-        parts = [
-            *([target] if len(targets) > 1 or len(artifacts) == 1 else []),
-            *([artifact] if artifacts[1:] else []),
-        ]
+        sides = ((target, targets), (plan.prompt or "", prompts), (artifact, artifacts))
+        parts = [one for one, several in sides if len(several) > 1] or [target]
         name = " / ".join(cut_middle(line(part), LONGEST_NAME) for part in parts)
         same = sum(1 for one in named if one == name or one.startswith(f"{name}#"))
         named[f"{name}#{same + 1}" if same else name] = plan
