@@ -345,16 +345,18 @@ def _noise_markdown(doc: NoiseDoc, _style: Style) -> str:
 
 @_shows("audit", "text")
 def _audit_text(doc: AuditDoc, style: Style) -> str:
-    from honestone.report.trust.audit import audit_text
+    from honestone.report.trust.audit import audit_figures
+    from honestone.report.trust.figures import figures_text
 
-    return audit_text(doc, style)
+    return figures_text(audit_figures(doc), style)
 
 
 @_shows("audit", "markdown")
 def _audit_markdown(doc: AuditDoc, _style: Style) -> str:
-    from honestone.report.trust.audit import audit_markdown
+    from honestone.report.trust.audit import audit_figures
+    from honestone.report.trust.figures import figures_markdown
 
-    return audit_markdown(doc)
+    return figures_markdown(audit_figures(doc))
 
 
 # ----------------------------------------------------------------------------------------------

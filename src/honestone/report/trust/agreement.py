@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from honestone.report.documents.trust.agreement import AgreementDoc, IccDoc, RaterPairDoc
-from honestone.report.trust.figures import FigureReport
+from honestone.report.trust.figures import FigureReport, FigureRow, FigureTable
 from honestone.system.drawing import count, line
 
 MOST_PAIRS: Final = 60  # pairs of raters that are listed; the JSON has all
@@ -29,12 +29,19 @@ def agreement_figures(doc: AgreementDoc, between: str = "and") -> FigureReport:
         title="Agreement",
         subject=doc.table,
         facts=list(_facts(doc)),
-        named_by="Pair",
-        heads=_heads(doc),
-        rows=[(f"{line(one.a)} {between} {line(one.b)}", _cells(doc, one)) for one in pairs],
-        notes=_hidden_pairs(doc),
         fact_names=10,
-        figure_width=11,
+        tables=[
+            FigureTable(
+                named_by="Pair",
+                heads=_heads(doc),
+                rows=[
+                    FigureRow(f"{line(one.a)} {between} {line(one.b)}", _cells(doc, one))
+                    for one in pairs
+                ],
+                figure_width=11,
+            )
+        ],
+        notes=_hidden_pairs(doc),
     )
 
 

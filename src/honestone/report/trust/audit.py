@@ -8,47 +8,51 @@ from typing import Final
 from honestone.core.audit.verdict import Tier
 from honestone.core.numbers import percent
 from honestone.report.documents.trust.audit import AuditDoc, AuditedJudgeDoc, FlipDoc, ProbeDoc
-from honestone.report.pages.markdown import measured_markdown
-from honestone.system.drawing import Style, count, line, pad
+from honestone.report.trust.figures import FigureReport, FigureRow, FigureTable
+from honestone.system.drawing import count
 
-PLAIN: Final = Style()
 _EXAMPLES: Final = 3
 _NO_TIER: Final = "no tier"
 
 
-def audit_text(doc: AuditDoc, style: Style = PLAIN) -> str:
-    lines = [style.paint(f"{line(doc.artifact.path)}: {_headline(doc)}", "bold"), f"  {_cost(doc)}"]
-    for judge in doc.judges:
-        lines += ["", style.paint(f"  {line(judge.id)}: {line(_tier(judge))}", "bold")]
-        lines += [f"    {remark}" for remark in _remarks(judge)]
-        if _was_tried(judge):
-            lines.append(
-                style.paint(
-                    f"    {pad('', 16)}{'trials':>8}{'flips':>8}{'rate':>8}  95% interval", "dim"
-                )
-            )
-        for probe in judge.probes if _was_tried(judge) else ():
-            trials, flips, rate, interval, trouble = _cells(probe)
-            row = f"    {pad(probe.id, 16)}{trials:>8}{flips:>8}{rate:>8}  {pad(interval, 17)}{line(trouble)}"
-            lines += [row.rstrip(), *(f"      {line(remark)}" for remark in _examples(probe))]
-    return style.finish(
-        [*lines, *([f"  again   honestone show {line(doc.run)}"] if doc.run else [])]
+def audit_figures(doc: AuditDoc) -> FigureReport:
+    """What the report on audited judges says: a table of probes for each judge."""
+    return FigureReport(
+        title="Audit",
+        subject=doc.artifact.path,
+        headline=_headline(doc),
+        facts=[("", _cost(doc))],
+        tables=[_table(judge) for judge in doc.judges],
+        run=doc.run,
     )
 
 
-def audit_markdown(doc: AuditDoc) -> str:
-    judges = []
-    for judge in doc.judges:
-        rows = [(probe.id, *_cells(probe)) for probe in judge.probes] if _was_tried(judge) else []
-        examples = [example for probe in judge.probes for example in _examples(probe)]
-        judges.append((judge, _tier(judge), _remarks(judge), rows, examples))
-    return measured_markdown(
-        "audit", doc=doc, headline=_headline(doc), cost=_cost(doc), judges=judges
+def _table(judge: AuditedJudgeDoc) -> FigureTable:
+    title, remarks = f"{judge.id}: {_tier(judge)}", list(_remarks(judge))
+    if not any(probe.trials for probe in judge.probes):
+        return FigureTable(title=title, remarks=remarks)
+    return FigureTable(
+        title=title,
+        remarks=remarks,
+        named_by="probe",
+        heads=("trials", "flips", "rate"),
+        has_intervals=True,
+        rows=[_row(probe) for probe in judge.probes],
+        figure_width=8,
+        name_width=16,
     )
 
 
-def _was_tried(judge: AuditedJudgeDoc) -> bool:
-    return any(probe.trials for probe in judge.probes)
+def _row(probe: ProbeDoc) -> FigureRow:
+    if probe.rate is None or probe.interval is None:
+        return FigureRow(probe.id, ("0", "", "n/a"), remark=probe.reason or "")
+    low, high = probe.interval
+    interval = f"{100 * low:.1f} to {100 * high:.1f}%"
+    trouble = ""
+    if not probe.ok:
+        trouble = "NOISE" if probe.noise else "FLIPS"
+    figures = (str(probe.trials), str(probe.flips), percent(probe.rate))
+    return FigureRow(probe.id, figures, interval, trouble, _examples(probe))
 
 
 def _headline(doc: AuditDoc) -> str:
@@ -70,17 +74,6 @@ def _tier(judge: AuditedJudgeDoc) -> str:
 def _remarks(judge: AuditedJudgeDoc) -> Iterator[str]:
     if judge.noisy:
         yield "noisy: its answers move although nothing was changed; flips marked as noise do not say that it was talked round"
-
-
-def _cells(probe: ProbeDoc) -> tuple[str, str, str, str, str]:
-    if probe.rate is None or probe.interval is None:
-        return "0", "", "n/a", "", probe.reason or ""
-    low, high = probe.interval
-    interval = f"{100 * low:.1f} to {100 * high:.1f}%"
-    trouble = ""
-    if not probe.ok:
-        trouble = "NOISE" if probe.noise else "FLIPS"
-    return str(probe.trials), str(probe.flips), percent(probe.rate), interval, trouble
 
 
 def _examples(probe: ProbeDoc) -> list[str]:

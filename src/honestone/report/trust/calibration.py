@@ -11,7 +11,7 @@ from honestone.report.documents.trust.calibration import (
     CalibratedJudgeDoc,
     CalibrationDoc,
 )
-from honestone.report.trust.figures import FigureReport, FigureRow
+from honestone.report.trust.figures import FigureReport, FigureRow, FigureTable
 from honestone.system.drawing import count, line
 
 FEW: Final = 30  # labelled artifacts; with fewer the intervals are too wide to decide much
@@ -26,11 +26,10 @@ def calibration_figures(doc: CalibrationDoc) -> FigureReport:
         subject=doc.labels,
         headline=_headline(doc),
         facts=list(_facts(doc)),
-        heads=_HEADS,
-        rows=list(_rows(doc)),
+        fact_names=9,
+        tables=[FigureTable(heads=_HEADS, rows=list(_rows(doc)))],
         notes=list(_warnings(doc)),
         run=doc.run or None,
-        fact_names=9,
     )
 
 
@@ -110,10 +109,10 @@ def _corrected(judge: CalibratedJudgeDoc) -> str:
 
 def _rows(doc: CalibrationDoc) -> Iterator[FigureRow]:
     for judge in doc.judges:
-        yield judge.id, [*_cells(judge), f"{judge.weight:.2f}"]
+        yield FigureRow(judge.id, [*_cells(judge), f"{judge.weight:.2f}"])
         if len(judge.criteria) > 1:
             for one in judge.criteria:
-                yield f"  {one.id}", [*_cells(one), ""]
+                yield FigureRow(f"  {one.id}", [*_cells(one), ""])
 
 
 def _cells(one: CalibratedJudgeDoc | CalibratedCriterionDoc) -> list[str]:

@@ -1,4 +1,5 @@
-"""Reports on figures (calibration, agreement, noise): one shape, shown on a terminal or as Markdown.
+"""Reports on figures (calibration, agreement, noise, audit): one shape, shown on a terminal or as
+Markdown.
 
 Each report says in a `FigureReport` what it has to say. How that looks is decided here, once.
 """
@@ -7,15 +8,70 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 from honestone.report.pages.markdown import measured_markdown
 from honestone.system.drawing import Style, cut_middle, line, pad, width
 
 PLAIN: Final = Style()
+_INTERVAL_WIDTH: Final = 17  # columns of an interval on a terminal
 
-# A name, which begins with a space where it is a part of the one above it, and its figures.
-FigureRow: TypeAlias = tuple[str, Sequence[str]]
+
+class FigureRow(NamedTuple):
+    """One row of a table.
+
+    `name`: begins with a space where it is a part of the one above it. `interval`: the 95% interval
+    of the last figure. `remark`: about the row. `examples`: what the figures count, one a line.
+    """
+
+    name: str
+    figures: Sequence[str]
+    interval: str = ""
+    remark: str = ""
+    examples: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureTable:
+    """One table of a report on figures.
+
+    `title`, `remarks`: above it, where the report has several tables. `named_by`: what the names of
+    `rows` are. `heads`: the names of the figures; without them there is no table under the title.
+    `has_intervals`: rows have an interval and a remark.
+
+    On a terminal, in columns: `figure_width` is the width of each figure, None for the width of
+    what is in it; `name_width` that of the rows' names, None for that of the longest name;
+    `least_names` is the width that names have at least, however narrow the terminal is.
+    """
+
+    title: str = ""
+    remarks: Sequence[str] = ()
+    named_by: str = "judge or criterion"
+    heads: Sequence[str] = ()
+    has_intervals: bool = False
+    rows: Sequence[FigureRow] = ()
+    figure_width: int | None = None
+    name_width: int | None = None
+    least_names: int = 20
+
+    @property
+    def examples(self) -> list[str]:
+        return [example for row in self.rows for example in row.examples]
+
+    def figure_widths(self) -> list[int]:
+        """The width of each column of figures on a terminal."""
+        if self.figure_width is not None:
+            return [self.figure_width] * len(self.heads)
+        columns = zip(self.heads, *(row.figures for row in self.rows), strict=True)
+        return [max(map(len, cells)) + 2 for cells in columns]
+
+    def names_width(self, figure_widths: Sequence[int], columns: int) -> int:
+        """The width of the column of names on a terminal of so many columns."""
+        if self.name_width is not None:
+            return self.name_width
+        gap = 2 if self.figure_width is None else 0
+        longest = max((width(row.name) for row in self.rows), default=0) + gap
+        return min(longest, max(self.least_names, columns - sum(figure_widths) - 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,33 +80,18 @@ class FigureReport:
 
     `subject`: the file or table that was measured. `headline`: the result in a few words, empty
     where no single figure is the result. `facts`: pairs of a name and a text; a fact without a name
-    is a sentence. `named_by`: what the names of `rows` are. `heads`: the names of the figures.
-    `notes`: what a person should know before relying on the figures. `run`: the run on record.
-
-    On a terminal: `fact_names` is the width of the column of facts' names; `figure_width` that of
-    each figure's column, None for the width of what is in it; `least_names` is the width that the
-    names of rows have at least, however narrow the terminal is. All are in columns.
+    is a sentence. `fact_names`: the width of their names on a terminal, in columns. `notes`: what a
+    person should know before relying on the figures. `run`: the run on record.
     """
 
     title: str
     subject: str
     headline: str = ""
     facts: Sequence[tuple[str, str]]
-    named_by: str = "judge or criterion"
-    heads: Sequence[str]
-    rows: Sequence[FigureRow]
+    fact_names: int = 0
+    tables: Sequence[FigureTable]
     notes: Sequence[str] = ()
     run: str | None = None
-    fact_names: int = 0
-    figure_width: int | None = None
-    least_names: int = 20
-
-    def figure_widths(self) -> list[int]:
-        """The width of each column of figures on a terminal."""
-        if self.figure_width is not None:
-            return [self.figure_width] * len(self.heads)
-        columns = zip(self.heads, *(figures for _, figures in self.rows), strict=True)
-        return [max(map(len, cells)) + 2 for cells in columns]
 
 
 def figures_text(report: FigureReport, style: Style = PLAIN) -> str:
@@ -59,7 +100,8 @@ def figures_text(report: FigureReport, style: Style = PLAIN) -> str:
     lines = [style.paint(head, "bold")]
     for name, text in report.facts:
         lines.append(f"  {pad(name, report.fact_names)}  {text}" if name else f"  {text}")
-    lines += ["", *_table_lines(report, style)]
+    for table in report.tables:
+        lines += ["", *_table_lines(table, style)]
     if report.notes:
         lines += ["", *(f"  {note}" for note in report.notes)]
     if report.run:
@@ -72,18 +114,27 @@ def figures_markdown(report: FigureReport) -> str:
     return measured_markdown("figures", report=report)
 
 
-def _table_lines(report: FigureReport, style: Style) -> list[str]:
-    widths = report.figure_widths()
-    gap = 2 if report.figure_width is None else 0
-    longest = max((width(name) for name, _ in report.rows), default=0) + gap
-    names = min(longest, max(report.least_names, style.columns - sum(widths) - 2))
+def _table_lines(table: FigureTable, style: Style) -> list[str]:
+    lines = []
+    indent = "  "
+    if table.title:
+        lines.append(style.paint(f"  {line(table.title)}", "bold"))
+        indent = "    "
+        lines += [indent + remark for remark in table.remarks]
+    if not table.heads:
+        return lines
+    widths = table.figure_widths()
+    names = table.names_width(widths, style.columns)
 
-    def row(cells: Iterable[str]) -> str:
-        return "".join(f"{cell:>{size}}" for cell, size in zip(cells, widths, strict=True))
+    def row(name: str, figures: Iterable[str], interval: str, remark: str = "") -> str:
+        cells = "".join(f"{cell:>{size}}" for cell, size in zip(figures, widths, strict=True))
+        right = f"  {pad(interval, _INTERVAL_WIDTH)}{line(remark)}" if table.has_intervals else ""
+        return f"{indent}{pad(name, names)}{cells}{right}".rstrip()
 
-    lines = [style.paint(f"  {pad('', names)}{row(report.heads)}", "dim")]
-    for name, figures in report.rows:
-        indent = "  " if name.startswith(" ") else ""
-        shown = cut_middle(line(name.strip()), names - len(indent), style.glyph("more"))
-        lines.append(f"  {pad(indent + shown, names)}{row(figures)}")
+    lines.append(style.paint(row("", table.heads, "95% interval"), "dim"))
+    for one in table.rows:
+        nested = "  " if one.name.startswith(" ") else ""
+        name = cut_middle(line(one.name.strip()), names - len(nested), style.glyph("more"))
+        lines.append(row(nested + name, one.figures, one.interval, one.remark))
+        lines += [f"{indent}  {line(example)}" for example in one.examples]
     return lines

@@ -6,7 +6,7 @@ from typing import Final
 
 from honestone.core.numbers import percent
 from honestone.report.documents.trust.noise import NoiseDoc, NoisyCriterionDoc, SpreadDoc
-from honestone.report.trust.figures import FigureReport, FigureRow
+from honestone.report.trust.figures import FigureReport, FigureRow, FigureTable
 from honestone.system.drawing import count
 
 _HEADS: Final = ("looks", "mean", "sd")
@@ -19,11 +19,8 @@ def noise_figures(doc: NoiseDoc) -> FigureReport:
         subject=doc.artifact.path,
         headline=_headline(doc),
         facts=[("", fact) for fact in _facts(doc)],
-        heads=_HEADS,
-        rows=_rows(doc),
+        tables=[FigureTable(heads=_HEADS, rows=_rows(doc), figure_width=8, least_names=16)],
         run=doc.run or None,
-        figure_width=8,
-        least_names=16,
     )
 
 
@@ -54,10 +51,10 @@ def _facts(doc: NoiseDoc) -> list[str]:
 
 
 def _rows(doc: NoiseDoc) -> list[FigureRow]:
-    rows: list[FigureRow] = [("panel", [str(doc.n), *_cells(doc.overall)])]
+    rows = [FigureRow("panel", [str(doc.n), *_cells(doc.overall)])]
     for judge in doc.judges:
-        rows.append((judge.id, [str(judge.looks), *_cells(judge.overall)]))
-        rows += [(f"  {one.id}", ["", *_cells(one)]) for one in judge.criteria]
+        rows.append(FigureRow(judge.id, [str(judge.looks), *_cells(judge.overall)]))
+        rows += [FigureRow(f"  {one.id}", ["", *_cells(one)]) for one in judge.criteria]
     return rows
 
 
