@@ -443,6 +443,9 @@ def test_killed_it_goes_on_and_runs_no_task_twice(kitchen: Desk) -> None:
     assert (result.code, result.json["delta"]) == (0, 0.4)
     again = [one["order"] for one in agent.runs[len(done) :]]
     assert sorted(again) == ["One bread, please.", "One cake, please."]
+    # Five tasks on each of two sides: what the killed process spent is counted once.
+    usage, of_baseline = result.json["usage"], result.json["baseline"]["usage"]
+    assert (usage["target_calls"], of_baseline["target_calls"]) == (10, 5)
 
 
 def test_a_skill_needs_an_agent_to_be_named(kitchen: Desk) -> None:

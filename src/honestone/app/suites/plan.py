@@ -330,7 +330,8 @@ class SuitePlan:
         """
         meter = self.judging.meter(self.workspace.settings, calls=2 * calls + 10)
         if before is not None:
-            meter.before = before
+            # A copy: what a resumed run has spent is joined to it, and `before` is another run's.
+            meter.before.join(before)
         return meter
 
     @property
