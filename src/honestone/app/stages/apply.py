@@ -6,7 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +21,10 @@ from honestone.app.stages.files import (
     stamp,
     write_json,
 )
+from honestone.app.stages.stage_loop import is_half_delivered
 from honestone.core.artifact import Entry, Version, digest_of
 from honestone.core.editing.proposal import diff_size, touched, unified_diff
 from honestone.core.errors import FileError, UsageError
-from honestone.core.events import DeliveryBegun, DeliveryDone, Event
 from honestone.core.skill import plan as plans
 from honestone.core.skill.plan import Plan, PlanError, Refusal
 from honestone.core.skill.risk import risk_of
@@ -214,14 +214,6 @@ def _require_delivered(skill: SkillUnderEdit) -> None:
                     f"`{skill.named}` holds half of an edit: `skill run` is not finished",
                     hint="run the same `skill run` command again: it completes the edit",
                 )
-
-
-def is_half_delivered(log: Iterable[Event]) -> bool:
-    """Whether a loop was killed between the beginning and the end of a delivery."""
-    open_ones = 0
-    for event in log:
-        open_ones += isinstance(event, DeliveryBegun) - isinstance(event, DeliveryDone)
-    return open_ones > 0
 
 
 def apply_in_place(

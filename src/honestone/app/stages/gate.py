@@ -26,6 +26,7 @@ from honestone.core.skill import gate_layers as layers
 from honestone.core.skill import plan as plans
 from honestone.core.skill.gate_layers import Decision, Evidence, GateResult
 from honestone.core.skill.plan import PlanError
+from honestone.engine.place import is_mix
 from honestone.formats import stage_files as doc
 from honestone.formats.stage_files import StageFile
 from honestone.system.files import printable
@@ -146,8 +147,7 @@ def _find_versions(
     for where, version in ((_OnDisk.APPLIED, planned), (_OnDisk.ORIGINAL, before)):
         if now.digest == version.digest:
             return _Found(before=before, after=planned, where=where)
-    paths = {*now.files, *before.files, *planned.files}
-    if all(now.files.get(one) in (before.files.get(one), planned.files.get(one)) for one in paths):
+    if is_mix(now, before, planned):
         return _Found(before=before, after=planned, where=_OnDisk.BETWEEN)
     raise edited
 

@@ -17,7 +17,7 @@ from honestone.app.improving.loop import LoopPlan, run_loop
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.stages import evaluate
 from honestone.app.stages import stage_loop as stages
-from honestone.app.stages.apply import is_half_delivered, only_one, recover
+from honestone.app.stages.apply import only_one, recover
 from honestone.app.stages.edit_brief import read_edit_brief, read_sources, read_suite_tasks
 from honestone.app.stages.files import (
     SkillUnderEdit,
@@ -42,6 +42,7 @@ from honestone.app.stages.stage_loop import (
     RANKED,
     TRACED,
     StageLoopState,
+    is_half_delivered,
 )
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.subject import SuiteSubject

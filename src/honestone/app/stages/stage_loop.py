@@ -7,7 +7,7 @@ together are tried best first before new ones are asked for. What the stages wri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,6 +28,7 @@ from honestone.core.loop.state import (
     Result,
     RollBack,
     Stop,
+    fold,
 )
 from honestone.core.skill.gate_layers import Decision, Fields
 from honestone.core.skill.risk import Recommendation
@@ -183,6 +184,12 @@ def state_of_stages(started: Event, limits: LoopLimits | None = None) -> StageLo
     """The state of a run before anything happened, under its own limits or other ones."""
     assert isinstance(started, events.StagesStarted)
     return StageLoopState(original=started.artifact.digest, limits=limits or LoopLimits.of(started))
+
+
+def is_half_delivered(log: Iterable[Event]) -> bool:
+    """Whether a run was killed between the beginning and the end of a delivery."""
+    started, *rest = log
+    return fold(state_of_stages(started), rest).delivering is not None
 
 
 @dataclass(frozen=True, slots=True)

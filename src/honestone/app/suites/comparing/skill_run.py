@@ -103,18 +103,18 @@ class SkillRun:
     async def _worked(
         self, subject: SuiteSubject | None, *, sides: int = 1, before: Spend | None = None
     ) -> SideRun:
-        """One of so many sides that share one allowance, of which the side `before` has used its
-        part.
-        """
+        """One of `sides` that share one allowance, of which the side before it spent `before`."""
         assert subject is not None
-        plan, is_shared = self.plan, self.meter is not None
-        meter = self.meter or plan.meter(sides * plan.judge_calls(plan.chosen), before=before)
-        side = SideRun.open(
-            plan, self.store, self.observer, subject, plan.chosen, meter, is_shared=is_shared
-        )
+        plan, store, observer = self.plan, self.store, self.observer
+        if self.meter is None:
+            side = SideRun.of_chosen(plan, store, observer, subject, sides=sides, before=before)
+        else:
+            side = SideRun.open(
+                plan, store, observer, subject, plan.chosen, self.meter, is_shared=True
+            )
         self.runs.append(side.run)
         await side.work()
-        if is_shared:
+        if self.meter is not None:
             side.require_whole()
         return side
 

@@ -22,10 +22,8 @@ from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
 from honestone.core.belief.suite import better_than
 from honestone.core.errors import UsageError
-from honestone.core.events import (
-    Event,
-    total_spend,
-)
+from honestone.core.events import Event
+from honestone.core.judging.spend import Spend
 from honestone.core.record.record import RunSummary, SuiteRecord, read_record, summary_of
 from honestone.core.skill.sides import (
     BaselineSide,
@@ -160,7 +158,7 @@ def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecor
         return _run_both(plan, store, observer, baseline, baseline.subject)
     # A comparison speaks of words, and so may a program that goes on with what it found.
     is_brief = plan.request.is_brief and baseline is None
-    side = _open(plan, store, observer, plan.subject, is_brief=is_brief)
+    side = SideRun.of_chosen(plan, store, observer, plan.subject, is_brief=is_brief)
     side.work_to_end()
     if baseline is None:
         return side.finish()
@@ -231,24 +229,6 @@ def _require_two_sides(plan: SuitePlan) -> None:
         )
 
 
-def _open(
-    plan: SuitePlan,
-    store: Store,
-    observer: Observer,
-    subject: SuiteSubject,
-    *,
-    sides: int = 1,
-    after: str | None = None,
-    is_brief: bool = False,
-) -> SideRun:
-    """A run of the chosen cases under the limits of the command, of which the run `after` used its
-    part.
-    """
-    before = None if after is None else total_spend(store.events(after))
-    meter = plan.meter(sides * plan.judge_calls(plan.chosen), before=before)
-    return SideRun.open(plan, store, observer, subject, plan.chosen, meter, is_brief=is_brief)
-
-
 def _run_both(
     plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline, other: SuiteSubject
 ) -> SuiteRecord:
@@ -257,15 +237,15 @@ def _run_both(
     The baseline's is closed last: killed in between, the same command finds it complete and runs
     nothing again.
     """
-    first = _open(plan, store, observer, other, sides=2)
+    first = SideRun.of_chosen(plan, store, observer, other, sides=2)
     first.work_to_end()
-    second = _open(plan, store, observer, plan.subject, sides=2, after=first.run)
+    spent = first.record.spend
+    second = SideRun.of_chosen(plan, store, observer, plan.subject, sides=2, before=spent)
     second.work_to_end()
     sides = _compared_runs(plan, second.record, summary_of(first.record), baseline.name)
     better, worse = better_than(second.record.chances(), first.record.chances())
     sides = replace(sides, better=better, worse=worse)
-    spent = total_spend([*store.events(first.run), *store.events(second.run)])
-    record = second.finish(replace(sides, spend=spent))
+    record = second.finish(replace(sides, spend=Spend.of([spent, second.record.spend])))
     first.finish()
     return record
 

@@ -27,7 +27,7 @@ from honestone.core.events import (
 from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.scorecard import Outcome
-from honestone.core.judging.spend import Meter
+from honestone.core.judging.spend import Meter, Spend
 from honestone.core.numbers import to_points
 from honestone.core.record.kinds import COLUMN
 from honestone.core.record.record import SuiteRecord, read_record
@@ -106,6 +106,24 @@ class SideRun:
             record=record,
             is_finished=old is not None and old.finished is not None,
         )
+
+    @classmethod
+    def of_chosen(
+        cls,
+        plan: SuitePlan,
+        store: Store,
+        observer: Observer,
+        subject: SuiteSubject,
+        *,
+        sides: int = 1,
+        before: Spend | None = None,
+        is_brief: bool = False,
+    ) -> SideRun:
+        """A run of the chosen cases under the limits of the command, which hold for all of its
+        `sides` together: the side that was run before this one spent `before`.
+        """
+        meter = plan.meter(sides * plan.judge_calls(plan.chosen), before=before)
+        return cls.open(plan, store, observer, subject, plan.chosen, meter, is_brief=is_brief)
 
     def work_to_end(self) -> None:
         """Runs every case; the run is left open. Raises Interrupted."""
