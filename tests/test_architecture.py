@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,14 +41,17 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-TREES = {
-    module_name(path): ast.parse(path.read_text("utf-8"), str(path))
-    for path in sorted(ROOT.rglob("*.py"))
-}
+FILES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+# Parsing all of it takes seconds: each process of xdist collects this file, one of them runs it.
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(FILES[module].read_text("utf-8"), str(FILES[module]))
 
 
 def imports_of(module: str) -> Iterator[Import]:
-    yield from _walk(module, TREES[module], late=False, for_types=False)
+    yield from _walk(module, tree(module), late=False, for_types=False)
 
 
 def _walk(module: str, node: ast.AST, *, late: bool, for_types: bool) -> Iterator[Import]:
@@ -63,7 +67,7 @@ def _walk(module: str, node: ast.AST, *, late: bool, for_types: bool) -> Iterato
                 inner = f"{child.module}.{alias.name}"
                 yield Import(
                     module,
-                    inner if inner in TREES else str(child.module),
+                    inner if inner in FILES else str(child.module),
                     child.lineno,
                     late,
                     for_types,
@@ -74,8 +78,14 @@ def _walk(module: str, node: ast.AST, *, late: bool, for_types: bool) -> Iterato
             yield from _walk(module, child, late=late or function, for_types=for_types or types)
 
 
-ALL = [one for module in TREES for one in imports_of(module)]
-OURS = [one for one in ALL if one.target.split(".")[0] == "honestone"]
+@cache
+def all_imports() -> tuple[Import, ...]:
+    return tuple(one for module in FILES for one in imports_of(module))
+
+
+@cache
+def our_imports() -> tuple[Import, ...]:
+    return tuple(one for one in all_imports() if one.target.split(".")[0] == "honestone")
 
 
 def layer(module: str) -> str:
@@ -234,7 +244,7 @@ def test_no_arrow_points_upwards() -> None:
     """Doors over app over engine, adapters, formats, interop and report over ports over core."""
     upward = [
         str(one)
-        for one in OURS
+        for one in our_imports()
         if layer(one.source) not in TOP
         and layer(one.target) != "honestone"
         and not (
@@ -247,7 +257,7 @@ def test_no_arrow_points_upwards() -> None:
 
 def test_every_layer_has_its_arrows() -> None:
     """A new folder is given its place here before it is used."""
-    assert {layer(module) for module in TREES} - {*ARROWS, *TOP} == set()
+    assert {layer(module) for module in FILES} - {*ARROWS, *TOP} == set()
 
 
 def room(module: str) -> str:
@@ -261,9 +271,9 @@ def room(module: str) -> str:
 def test_rooms_inside_a_layer_have_their_arrows(inside: str) -> None:
     """A new arrow between two rooms is a decision: it is written into the table."""
     found: dict[str, set[str]] = {
-        module.split(".")[2]: set() for module in TREES if layer(module) == inside and room(module)
+        module.split(".")[2]: set() for module in FILES if layer(module) == inside and room(module)
     }
-    for one in OURS:
+    for one in our_imports():
         if layer(one.source) == layer(one.target) == inside and not one.for_types:
             source, target = room(one.source), room(one.target)
             if source and target and source != target:
@@ -277,7 +287,7 @@ def test_what_draws_documents_knows_no_record() -> None:
     """Terminal and pages get documents, whatever they were made from."""
     from_records = [
         str(one)
-        for one in OURS
+        for one in our_imports()
         if layer(one.source) == "report"
         and room(one.source) in NOT_FROM_RECORDS
         and one.target.startswith("honestone.core.record")
@@ -293,18 +303,20 @@ def test_adapters_do_not_know_each_other() -> None:
     allowed = {("models", "agent_clis"), ("workers", "agent_clis"), ("targets", "agent_clis")}
     crossing = [
         str(one)
-        for one in OURS
+        for one in our_imports()
         if area(one.source)
         and area(one.target)
         and area(one.source) != area(one.target)
         and (area(one.source), area(one.target)) not in allowed
     ]
     upward = [
-        str(one) for one in OURS if area(one.source) and one.target == "honestone.adapters.registry"
+        str(one)
+        for one in our_imports()
+        if area(one.source) and one.target == "honestone.adapters.registry"
     ]
     eager = [
         str(one)
-        for one in OURS
+        for one in our_imports()
         if one.source == "honestone.adapters.registry"
         and area(one.target)
         and not one.late
@@ -315,8 +327,8 @@ def test_adapters_do_not_know_each_other() -> None:
 
 def test_nothing_imports_in_a_circle() -> None:
     """Among what is imported when a module is; parents of a package are not counted."""
-    graph: dict[str, set[str]] = {module: set() for module in TREES}
-    for one in OURS:
+    graph: dict[str, set[str]] = {module: set() for module in FILES}
+    for one in our_imports():
         if (
             not one.late
             and not one.for_types
@@ -351,14 +363,14 @@ def test_a_circle_would_be_found() -> None:
     assert _a_circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) is None
 
 
-CORE = [module for module in TREES if layer(module) == "core"]
+CORE = [module for module in FILES if layer(module) == "core"]
 
 
 def test_core_is_standard_library_alone() -> None:
     """No clock, file, network, process or chance; not even inside a function."""
     outside = [
         str(one)
-        for one in ALL
+        for one in all_imports()
         if one.source in CORE
         and layer(one.target) != "core"
         and (
@@ -375,7 +387,7 @@ def test_core_opens_and_prints_nothing(module: str) -> None:
     """Nor does it run text as code."""
     calls = {
         node.func.id
-        for node in ast.walk(TREES[module])
+        for node in ast.walk(tree(module))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert not calls & {"open", "print", "input", "eval", "exec", "__import__"}
@@ -552,8 +564,8 @@ def test_a_command_makes_few_dataclasses(words: tuple[str, ...], tmp_path: Path)
     made = [
         f"{name}.{node.name}"
         for name in loaded_by(*words, folder=tmp_path)
-        if name in TREES
-        for node in ast.walk(TREES[name])
+        if name in FILES
+        for node in ast.walk(tree(name))
         if isinstance(node, ast.ClassDef) and "dataclass" in map(_decorator, node.decorator_list)
     ]
     assert len(made) <= MOST_DATACLASSES[words]
@@ -589,10 +601,10 @@ def test_only_doors_know_the_working_directory() -> None:
     """
     doors = {
         module
-        for module in TREES
+        for module in FILES
         if layer(module) in TOP or module.startswith(("honestone.cli", "honestone.pytest"))
     }
-    below = {module: ast.unparse(tree) for module, tree in TREES.items() if module not in doors}
+    below = {module: ast.unparse(tree(module)) for module in FILES if module not in doors}
     asked = ("Path.cwd(", "os.getcwd(", "os.chdir(", "Path().resolve(", "Path().absolute(")
     folders = [module for module, text in below.items() if any(word in text for word in asked)]
     assert folders == ["honestone.adapters.checks.startup.sitecustomize"], (

@@ -42,6 +42,16 @@ HONESTONE = str(Path(sys.executable).with_name("honestone"))
 _DECIDES_THE_START = ("PYTHON", "LC_", "LANG")
 _AT_THE_START = {"LANG": "C.UTF-8"}
 
+# What a command imports in a function, because not every one needs it. A command that reads YAML
+# spends a fifth of its time there.
+_IMPORTED_LATE = (
+    "encodings.idna",
+    "encodings.utf_8_sig",
+    "jinja2.sandbox",
+    "markdown_it",
+    "ruamel.yaml",
+)
+
 # Its stdin and stdout lead elsewhere while it reads and echoes, so the command's own are kept as 4
 # and 5.
 _SCRIPT = """\
@@ -123,6 +133,10 @@ def import_all() -> None:
             ("honestone._examples", "honestone.__main__", "honestone.adapters.stores.postgres")
         ):
             importlib.import_module(module.name)
+    for name in _IMPORTED_LATE:
+        importlib.import_module(name)
+    # A table of the package, which every command with a judge's program parses.
+    importlib.import_module("honestone.core.checking.known_programs").recipes()
     gc.collect()
     gc.freeze()
 

@@ -138,13 +138,13 @@ def _environment(pid: int) -> bytes:
 def sweep() -> int:
     """Remove what killed processes of this person left behind; how many folders that were."""
     removed = 0
-    for name in _names(tempfile.gettempdir()):
-        place = Path(tempfile.gettempdir(), name)
-        if (
-            name.startswith(_PREFIX)
-            and os.path.realpath(place) not in list(map(str, [*_held]))
-            and _is_left(place)
-        ):
+    held = {str(place) for place in [*_held]}
+    folder = tempfile.gettempdir()
+    for name in _names(folder):
+        if not name.startswith(_PREFIX):
+            continue
+        place = Path(folder, name)
+        if os.path.realpath(place) not in held and _is_left(place):
             end_inhabitants(place)
             remove(place)
             removed += not place.exists()
