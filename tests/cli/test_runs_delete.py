@@ -93,6 +93,37 @@ def test_a_run_that_another_builds_on_stays(desk: Desk) -> None:
     assert deleted(desk, base, later)["deleted"] == [later, base] or not ids(desk)
 
 
+def test_a_run_goes_with_those_inside_it(desk: Desk) -> None:
+    """The rules count what the list shows: a table and its columns are one run, and so are an
+    improvement and its splits.
+    """
+    desk.file("suite.yaml", SUITE)
+    assert desk.run("eval", "suite.yaml", "--target", "cmd:cat", "--target", "cmd:cat -").code == 0
+    desk.file("prompt.md", "The answer.\n")
+    desk.file("t.sh", 'cat "$HONESTONE_ARTIFACT"')
+    cases = (
+        f"{{id: {one}, split: {one}, input: hi, checks: [{{contains: done}}]}}"
+        for one in ("train", "val", "test")
+    )
+    desk.file("tasks.yaml", f"suite: 1\ncases: [{', '.join(cases)}]\n")
+    words = (
+        "--target",
+        "cmd:sh t.sh",
+        "--worker",
+        "cmd:sh -c 'echo done >> \"$HONESTONE_ARTIFACT\"'",
+    )
+    assert desk.run("improve", "prompt.md", "--suite", "tasks.yaml", *words).code == 0
+    loop, table = (line.split()[2] for line in desk.run("runs").out.splitlines()[1:])
+    tried = desk.run("runs", "delete", "--keep", "1", "--dry-run", "--json").json
+    assert tried["dry_run"] is True and tried["bytes"] == 0
+    kinds = {one["id"]: one["kind"] for one in desk.run("runs", "--kind", "column", "--json").json}
+    assert tried["deleted"][0].startswith(table) and set(tried["deleted"][1:]) == set(kinds)
+    (one, *inside) = deleted(desk, loop)["deleted"]
+    assert one.startswith(loop) and len(inside) > 2
+    assert [run["kind"] for run in desk.run("runs", "--json").json] == ["table"]
+    assert "deleted 1 run with 2 inside" in desk.run("runs", "delete", "--keep", "0", "--yes").out
+
+
 def test_what_another_run_needs_stays(desk: Desk) -> None:
     """Two runs over the same bytes: the second can still be undone when the first is gone."""
     desk.file("r.yaml", "rubric: 1\ncriteria: [{id: a, check: {contains: done}, fix: ./fix.sh}]\n")

@@ -93,6 +93,26 @@ def test_an_edit_that_helps_is_kept_at_the_first_try(desk: Desk) -> None:
     assert bench.left() == [] and json.loads(Path(document["truth_anchor"]).read_text()) == document
 
 
+def test_what_was_kept_can_be_undone(desk: Desk) -> None:
+    """By its id and by `last`; once. A skill that was edited since is left alone."""
+    bench = Kitchen(desk, TEACH)
+    _, document = bench.run()
+    kept = bench.text
+    shown = desk.run("show", document["run"]).out
+    assert "tasks passed: 50.0% → 75.0% (+25.0 points, 95% from " in shown
+    assert "+* pie = hot pie" in shown and f"honestone undo {document['run']}" in shown
+    (desk.folder / "kitchen/SKILL.md").write_text(kept + "mine\n")
+    refused = desk.run("undo", document["run"])
+    assert refused.is_refusal and bench.text == kept + "mine\n"
+    (desk.folder / "kitchen/SKILL.md").write_text(kept)
+    undone = desk.run("undo")
+    assert (undone.code, bench.text) == (0, bench.original), undone.err
+    assert "honestone undo" not in desk.run("show", document["run"]).out
+    assert f"kitchen is as it was before run {document['run']}" in undone.out
+    again = desk.run("undo", document["run"])
+    assert again.code == 0 and "undone already" in again.out and bench.text == bench.original
+
+
 def test_the_cost_is_said_before_the_first_call(desk: Desk) -> None:
     """Tasks times attempts times tries and the baseline, and how many proposals."""
     bench = Kitchen(desk, TEACH)

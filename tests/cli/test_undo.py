@@ -166,7 +166,7 @@ def test_last_is_the_newest_run_that_changed_a_file_and_is_not_undone(
     undone = desk.run("undo")
     assert undone.code == 0 and note(desk) == NOTE
     assert undone.out.startswith(f"note.md is as it was before run {first}\n")
-    assert undone.out.endswith("newer runs of improve left nothing to undo\n")
+    assert undone.out.endswith("newer runs left nothing to undo\n")
     assert desk.run("undo").code == 0 and note(desk) == NOTE
     assert desk.run("undo", "nothing.md").is_refusal
 

@@ -66,7 +66,7 @@ def test_rows_fit_eighty_columns() -> None:
     """Columns that nobody fills are left out, work, rubric, cost and kind give way,
     and the name is cut last."""
     rows = [
-        row(what="quarterly-report-of-the-support-team.md", chance="97% sure", change="+50.0"),
+        row(what="quarterly-report-of-the-support-team.md", chance="97%", change="+50.0"),
         row(kind="improve", state="plateau", what="prompt.md", parts=(part(), part())),
         row(look="passed", state="passed", cost="0.0123 USD", is_low_confidence=True),
     ]
@@ -76,7 +76,7 @@ def test_rows_fit_eighty_columns() -> None:
     assert lines[0].split()[:3] == ["when", "run", "what"]
     assert not {"work", "person", "by", "cost"} & set(lines[0].split())
     assert "✗ plateau" in lines[2]
-    assert "✗ did not pass, 97% sure" in lines[1]
+    assert "✗ did not pass" in lines[1] and "sure" not in lines[1]
     assert "✓ passed, low confidence" in lines[3]
 
 
@@ -95,8 +95,17 @@ def part() -> RunPart:
 
 
 def test_the_longest_words_of_a_verdict_fit_eighty_columns() -> None:
-    """The change gives way last; the verdict, its words and the result stay whole."""
-    rows = [row(state="passed", chance="97% sure", is_low_confidence=True, change="+50.0")]
+    """The chance and the change give way last; the verdict, its words and the result stay whole."""
+    state = {"state": "could not be judged", "look": "inconclusive", "is_low_confidence": True}
+    rows = [row(**state, chance="97%", change="+50.0")]
     lines = run_list_text(rows, Style(width=80)).splitlines()
-    assert max(map(width, lines)) <= 80 and "passed, 97% sure, low confidence" in lines[1]
-    assert "change" not in lines[0] and "change" in run_list_text(rows, Style(width=100))
+    assert max(map(width, lines)) <= 80 and "could not be judged, low confidence" in lines[1]
+    assert "change" not in lines[0] and "change" in run_list_text(rows, Style(width=120))
+
+
+def test_a_chance_is_a_column_of_its_own() -> None:
+    """Next to `could not be judged` it would read as how sure that is."""
+    head, line = run_list_text(
+        [row(state="could not be judged", chance="88%")], Style()
+    ).splitlines()
+    assert "chance" in head and line.split("could not be judged")[1].split()[0] == "88%"

@@ -11,6 +11,7 @@ class RunFigures:
     or there is none.
 
     `probability`: that the contract of its one artifact, or the bar of its suite, is met (0-1).
+    `left_out`: how many cases or rows were not chosen to be run.
     `low_confidence`: fewer than two judges decided some of it.
     `by`: the file of the rubric that judged, where it was read from one.
     `side`: which side of something larger a suite's run is, the baseline of a comparison or a split
@@ -31,4 +32,5 @@ class RunFigures:
     duration_ms: int | None = None
     judges: tuple[str, ...] = ()
     low_confidence: bool = False
+    left_out: int = 0
     compared_by: str | None = None

@@ -28,7 +28,10 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
                 "improve:improve",
                 "Improve an artifact until it passes, or say why it does not.",
             ),
-            "undo": ("recorded.undo:undo", "Put a file back as it was before `improve`."),
+            "undo": (
+                "recorded.undo:undo",
+                "Put a file back as it was before `improve` or `skill run`.",
+            ),
         },
         "Say what good looks like": {
             "rubric": ("rubrics.group:rubric", "Write, check, lock, convert and show rubrics."),

@@ -130,9 +130,14 @@ def sure(chance: float) -> str:
 
 def chance_words(chance: float, *, is_fine: bool = False) -> str:
     """A probability 0-1 as `97% sure`, cut. Only certainty is 100 %."""
+    return f"{chance_percent(chance, is_fine=is_fine)} sure"
+
+
+def chance_percent(chance: float, *, is_fine: bool = False) -> str:
+    """A probability 0-1 as `97%`, cut; `is_fine`: with a decimal."""
     if is_fine:
-        return f"{int(exact(chance) * 1000) / 10:g}% sure"
-    return f"{int(exact(chance) * 100)}% sure"
+        return f"{int(exact(chance) * 1000) / 10:g}%"
+    return f"{int(exact(chance) * 100)}%"
 
 
 def rate_words(

@@ -116,18 +116,20 @@ class Viewer:
         """
         try:
             with self.store() as store:
-                every = store.runs()
+                every, figures = store.runs(), self._figures_of(store, {})
                 chosen = [
                     info
-                    for info in chosen_runs(every, kind, verdict)
+                    for info in chosen_runs(every, kind, verdict, figures)
                     if words.lower() in _search_text(info)
                 ]
-                parts = parts_of(chosen, self._figures_of(store, {}))
+                parts = parts_of(chosen, figures)
                 listed = without_parts(chosen, parts)
                 shown = listed[first : first + count]
                 now = {info.id: live_part(store, info) for info in shown if info.finished is None}
                 return RunsPage(
-                    runs=rows_of(shown, parts, every, self._figures_of(store, now)),
+                    runs=rows_of(
+                        shown, parts, every, self._figures_of(store, now), self.workspace.folder
+                    ),
                     total=len(listed),
                     newest=every[0].id if every else "",
                     now=now,
@@ -141,7 +143,7 @@ class Viewer:
             with self.store() as store:
                 every = store.runs()
                 figures = self._figures_of(store, {})
-                shown = chosen_runs(every, None, None)[:count]
+                shown = chosen_runs(every, None, None, figures)[:count]
                 return [listed_run(info, every, figures) for info in shown]
         except NoStoreError:
             return []

@@ -1,14 +1,15 @@
-"""`undo`: what a run of `improve` changed, as it was before the run. Only over bytes that the run
-itself left.
+"""`undo`: what a run of `improve` or `skill run` changed, as it was before the run. Only over bytes
+that the run itself left.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from honestone.app.history import started_of, state_of
 from honestone.app.improving.loop import claimed
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
@@ -21,6 +22,41 @@ from honestone.system.files import deliver
 
 # Runs of a file that a hint names.
 _MOST: Final = 6
+_KINDS: Final = (LoopStarted.kind, StagesStarted.kind)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Delivered:
+    """What a run did to the person's file: the version that it found, the one that it left, and one
+    that it was writing when its last event was recorded. None of it where it wrote to `output`.
+    """
+
+    named: str
+    output: str | None
+    original: str
+    left: str
+    writing: str | None = None
+    is_undone: bool = False
+
+    @classmethod
+    def of(cls, log: Sequence[Event]) -> _Delivered | None:
+        """None for a run of another kind."""
+        started = log[0]
+        if not isinstance(started, LoopStarted | StagesStarted):
+            return None
+        output = started.output if isinstance(started, LoopStarted) else None
+        found = started.artifact
+        known = cls(named=found.path, output=output, original=found.digest, left=found.digest)
+        for event in log:
+            if isinstance(event, DeliveryBegun):
+                known.writing = event.version
+            elif isinstance(event, DeliveryDone):
+                known.left, known.writing, known.is_undone = event.version, None, event.undone
+        return known
+
+    @property
+    def has_changed(self) -> bool:
+        return self.writing is not None or self.left != self.original
 
 
 def undo(workspace: Workspace, name: str) -> str:
@@ -33,17 +69,16 @@ def undo(workspace: Workspace, name: str) -> str:
     with workspace.open_store() as store:
         info, passed_over = _find(workspace, store, name)
         log = store.events(info.id)
-        started = log[0]
-        if not isinstance(started, LoopStarted):
-            raise _not_a_loop(info, started)
-        named = started.artifact.path
-        if started.output is not None:
+        known = _Delivered.of(log)
+        if known is None:
+            raise _changes_no_file(store, info)
+        if known.output is not None:
             raise UsageError(
-                f"run {info.id} wrote to {started.output!r}; {named!r} was not touched",
-                hint=f"remove {started.output!r} if you do not want it",
+                f"run {info.id} wrote to {known.output!r}; {known.named!r} was not touched",
+                hint=f"remove {known.output!r} if you do not want it",
             )
-        with claimed(store, info.subject, named):
-            return _put_back(store, info, log, clean(named)) + passed_over
+        with claimed(store, info.subject, known.named):
+            return _put_back(store, info, known, log) + passed_over
 
 
 def _find(workspace: Workspace, store: Store, name: str) -> tuple[RunInfo, str]:
@@ -52,11 +87,11 @@ def _find(workspace: Workspace, store: Store, name: str) -> tuple[RunInfo, str]:
     """
     if name not in ("last", "latest"):
         return _find_loop(workspace, store, name), ""
-    loops = [info for info in store.runs(own=True) if info.kind == LoopStarted.kind]
+    loops = [info for info in store.runs(own=True) if info.kind in _KINDS]
     newer, found = next(
         ((n, one) for n, one in enumerate(loops) if _changed_its_file(store, one)), (0, None)
     )
-    hint = f"\n  {count(newer, 'newer run')} of improve left nothing to undo" if newer else ""
+    hint = f"\n  {count(newer, 'newer run')} left nothing to undo" if newer else ""
     return found or next(iter(loops), None) or store.find_run(name), hint
 
 
@@ -66,49 +101,40 @@ def _find_loop(workspace: Workspace, store: Store, name: str) -> RunInfo:
         return store.find_run(name)
     except StoreError:
         path = (workspace.folder / name).resolve()
-        of_it = [
-            one for one in store.runs() if one.kind == LoopStarted.kind and one.subject == str(path)
-        ]
+        of_it = [one for one in store.runs() if one.kind in _KINDS and one.subject == str(path)]
         if not of_it and not path.exists():
             raise
     undoable = [one.id for one in of_it if _changed_its_file(store, one)]
-    hint = (
-        f"honestone undo {undoable[0]}"
-        if undoable
-        else "no run of improve changed it, or all are undone"
-    )
+    hint = f"honestone undo {undoable[0]}" if undoable else "no run changed it, or all are undone"
     if undoable[1:]:
         hint += f"; before it: {', '.join(undoable[1:_MOST])}"
     raise UsageError(f"{clean(name)!r} is a file or folder, and `undo` takes a run", hint=hint)
 
 
 def _changed_its_file(store: Store, info: RunInfo) -> bool:
-    log = store.events(info.id)
-    state = state_of(log)
-    in_place = started_of(log).output is None
-    return in_place and (state.delivering is not None or state.delivered != state.original)
+    known = _Delivered.of(store.events(info.id))
+    return known is not None and known.output is None and known.has_changed
 
 
-def _not_a_loop(info: RunInfo, started: Event) -> UsageError:
-    if isinstance(started, StagesStarted):
-        return UsageError(
-            f"run {info.id} is a run of stages, which `undo` does not undo",
-            hint="copy back what it keeps under executions/backups/ in its state folder",
-        )
+def _changes_no_file(store: Store, info: RunInfo) -> UsageError:
+    loops = (one for one in store.runs(own=True) if one.kind in _KINDS)
+    newest = next((one for one in loops if _changed_its_file(store, one)), None)
     return UsageError(
         f"run {info.id} ({info.kind}) changed no file of yours",
-        hint="honestone runs --kind improve lists those that can",
+        hint=f"honestone undo {newest.id} puts {clean(newest.subject)} back"
+        if newest
+        else "no run changed a file, or all are undone",
     )
 
 
-def _put_back(store: Store, info: RunInfo, log: list[Event], named: str) -> str:
-    state, path = state_of(log), Path(info.subject)
-    if state.delivering is None and state.delivered == state.original:
-        if state.undone:
+def _put_back(store: Store, info: RunInfo, known: _Delivered, log: list[Event]) -> str:
+    named, path = clean(known.named), Path(info.subject)
+    if not known.has_changed:
+        if known.is_undone:
             return f"run {info.id} is undone already: {named} was put back"
         return f"nothing to undo: run {info.id} left {named} as it was"
-    before, after = load_version(store, state.original), load_version(store, state.delivered)
-    half = after if state.delivering is None else load_version(store, state.delivering)
+    before, after = load_version(store, known.original), load_version(store, known.left)
+    half = after if known.writing is None else load_version(store, known.writing)
     if half is not after:
         sweep(path, after, half)
     place = Place(path=path, named=named, max_bytes=sys.maxsize)
@@ -121,9 +147,9 @@ def _put_back(store: Store, info: RunInfo, log: list[Event], named: str) -> str:
         modes = {
             file: mode for one in first_last for file, mode in one.items() if file in before.files
         }
-        store.append(info.id, DeliveryBegun(version=state.original))
+        store.append(info.id, DeliveryBegun(version=known.original))
         deliver(path, found, before, modes, home=place.home)
-    store.append(info.id, DeliveryDone(version=state.original, undone=True))
+    store.append(info.id, DeliveryDone(version=known.original, undone=True))
     return (
         f"{named} is as it was before run {info.id}\n"
         f"  what the run made is kept: honestone show {info.id} --version best"
@@ -137,6 +163,7 @@ def _changed(store: Store, info: RunInfo, found: Version, named: str) -> UsageEr
         for one in store.runs()
         if (one.subject, one.kind) == (info.subject, info.kind) and one.id > info.id
     ]
-    if same and state_of(store.events(same[0].id)).delivered == found.digest:
+    newest = _Delivered.of(store.events(same[0].id)) if same else None
+    if newest is not None and newest.left == found.digest:
         hint = f"a later run changed it: honestone undo {same[0].id}"
     return UsageError(f"{named!r} was changed since run {info.id}; it is left as it is", hint=hint)

@@ -1,28 +1,35 @@
-"""Deleting runs: which may go, and what they leave behind."""
+"""Deleting runs: which may go, and what they leave behind. A run goes with those that belong to it,
+which the list shows as one row.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from functools import cache
+from typing import Final, TypeAlias
 
+from honestone.app.runs.run_list import chosen_runs, figures_of_run, parts_of, without_parts
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
+from honestone.core.events import TableStarted
 from honestone.core.live import state_now
 from honestone.ports import DeletingStore, RunInfo
 
 _RUN: Final = re.compile(rb'"([0-9A-HJKMNP-TV-Z]{26})"')
 # Ids of one year begin alike: a shorter name, or an empty variable, would mean whatever is there.
 _SHORTEST_NAME: Final = 6
+# A run with those that belong to it: the columns of a table, the splits of an improvement.
+_Whole: TypeAlias = tuple[RunInfo, ...]
 _CONTENT: Final = re.compile(rb"(?:version:)?sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionRequest:
-    """Runs by name, or by a rule: those older than so many days, those beyond the newest so many;
-    with both rules, those that both mean.
+    """Runs by name, or by a rule: those of this project that are older than so many days, those
+    beyond the newest so many; with both rules, those that both mean.
     """
 
     names: tuple[str, ...] = ()
@@ -40,13 +47,15 @@ class RetainedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """What is to be deleted: runs, newest first, and content that no other run mentions, by digest.
-    `retained` are the runs that were asked for and may not go.
+    """What is to be deleted: runs, each followed by those inside it, and content that no other run mentions, by digest.
+    `inside`: which of the runs belong to another of them. `retained` are the runs that were asked
+    for and may not go.
     """
 
     runs: tuple[RunInfo, ...]
     retained: tuple[RetainedRun, ...]
     content: tuple[str, ...]
+    inside: frozenset[str] = frozenset()
 
 
 def plan_deletion(workspace: Workspace, request: DeletionRequest) -> Deletion:
@@ -56,17 +65,20 @@ def plan_deletion(workspace: Workspace, request: DeletionRequest) -> Deletion:
     with workspace.open_store() as store:
         if not isinstance(store, DeletingStore):
             raise UsageError("this store deletes no runs", hint="it belongs to another package")
-        every = store.runs()
-        asked = _asked(store, every, request)
-        working = {run.id for run in every if run.finished is None and _is_running(store, run)}
+        wholes = _asked(store, request)
+        inside = frozenset(part.id for whole in wholes for part in whole[1:])
+        asked = tuple({run.id: run for whole in wholes for run in whole}.values())
+        working = {
+            run.id for run in store.runs() if run.finished is None and _is_running(store, run)
+        }
         busy = [run.id for run in asked if run.id in working]
         why = dict.fromkeys(busy, "it is under way; `honestone runs cancel` or Ctrl-C ends it")
         if len(why) == len(asked):
             return Deletion(runs=(), retained=_retained(why), content=())
         mentions = _Mentions(store, {run.id for run in asked})
         going = {run.id for run in asked} - set(why)
-        while held := mentions.held(going):
-            why |= {run: f"run {other} builds on it" for run, other in held.items()}
+        while held := _divided(wholes, going) or _built_on(mentions.held(going)):
+            why |= held
             going -= set(held)
         # A run that is under way may have content on record that none of its events names yet.
         content = () if working else mentions.content_of(store, going)
@@ -74,6 +86,7 @@ def plan_deletion(workspace: Workspace, request: DeletionRequest) -> Deletion:
             runs=tuple(run for run in asked if run.id in going),
             retained=_retained(why),
             content=content,
+            inside=inside & going,
         )
 
 
@@ -90,9 +103,47 @@ def _retained(why: Mapping[str, str]) -> tuple[RetainedRun, ...]:
     return tuple(RetainedRun(run=run, why=words) for run, words in why.items())
 
 
-def _asked(
-    store: DeletingStore, every: Sequence[RunInfo], request: DeletionRequest
-) -> tuple[RunInfo, ...]:
+def _built_on(held: Mapping[str, str]) -> dict[str, str]:
+    return {run: f"run {other} builds on it" for run, other in held.items()}
+
+
+def _divided(wholes: Iterable[_Whole], going: Collection[str]) -> dict[str, str]:
+    """Why what belongs together stays: some of it does."""
+    found: dict[str, str] = {}
+    for whole in wholes:
+        stays = next((run.id for run in whole if run.id not in going), None)
+        if stays is not None:
+            found |= {
+                run.id: f"run {stays}, which belongs with it, is kept"
+                for run in whole
+                if run.id in going
+            }
+    return found
+
+
+def _wholes(store: DeletingStore, every: Sequence[RunInfo]) -> list[_Whole]:
+    """A run for each row of the list, newest first, followed by those that belong to it."""
+    figures = cache(lambda run: figures_of_run(store, run))
+    by_id = {run.id: run for run in every}
+    listed = chosen_runs(every, None, None, figures)
+    splits = parts_of(listed, figures)
+    return [
+        (run, *splits.get(run.id, ()), *_columns_of(store, run, by_id))
+        for run in without_parts(listed, splits)
+    ]
+
+
+def _columns_of(
+    store: DeletingStore, run: RunInfo, by_id: Mapping[str, RunInfo]
+) -> Iterator[RunInfo]:
+    if run.kind != TableStarted.kind:
+        return
+    first = next(store.iter_events(run.id))
+    assert isinstance(first, TableStarted)
+    yield from (by_id[one.run] for one in first.columns if one.run in by_id)
+
+
+def _asked(store: DeletingStore, request: DeletionRequest) -> list[_Whole]:
     by_rule = request.older_than is not None or request.keep is not None
     if bool(request.names) == by_rule:
         raise UsageError(
@@ -107,13 +158,14 @@ def _asked(
                     " at least",
                     hint="honestone runs lists them",
                 )
-        named = {info.id: info for info in map(store.find_run, request.names)}
-        return tuple(named.values())
-    beyond = every if request.keep is None else every[request.keep :]
+        named = [store.find_run(name) for name in request.names]
+        known = {whole[0].id: whole for whole in _wholes(store, store.runs())}
+        return [known.get(run.id, (run,)) for run in named]
+    beyond = _wholes(store, store.runs(own=True))[request.keep or 0 :]
     if request.older_than is None:
-        return tuple(beyond)
+        return beyond
     limit = (datetime.now(UTC) - timedelta(days=request.older_than)).isoformat()
-    return tuple(run for run in beyond if (run.finished or run.started) < limit)
+    return [whole for whole in beyond if (whole[0].finished or whole[0].started) < limit]
 
 
 def _is_running(store: DeletingStore, run: RunInfo) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from honestone.app.history import judged_documents, scorer_of, state_of
 from honestone.app.run_figures import RunFigures
-from honestone.app.suites.columns import table_spend
+from honestone.app.suites.columns import first_column, table_spend
 from honestone.core import events
 from honestone.core.judging.ballot import CHECK
 from honestone.core.numbers import to_points
@@ -22,7 +22,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
         return RunFigures()
     first, spend = log[0], events.total_spend(log)
     seconds = max((event.seconds or 0.0 for event in log), default=0.0)
-    title, score, low_confidence = None, None, False
+    title, score, low_confidence, left_out = None, None, False, 0
     probability: float | None = None
     match first:
         case events.SuiteStarted():
@@ -43,8 +43,10 @@ def read_figures(store: Store, run: str) -> RunFigures:
                 score = document.score
                 probability = None if document.belief is None else document.belief.probability
             low_confidence = _is_lonely(first, log)
+            left_out = first.left_out
         case events.TableStarted():
             title, spend = first.suite.title or first.suite.path, table_spend(store, first)
+            left_out = len(first_column(store, first).left_out)
         case events.StagesStarted():
             title = first.suite.title or first.suite.path
     return RunFigures(
@@ -58,6 +60,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
         duration_ms=round(seconds * 1000) if seconds else None,
         judges=_judges(first, log),
         low_confidence=low_confidence,
+        left_out=left_out,
     )
 
 

@@ -16,7 +16,7 @@ from honestone.app.run_figures import RunFigures
 from honestone.core.editing.result import EXIT_CODES, Result
 from honestone.core.errors import StoreError
 from honestone.core.numbers import (
-    chance_words,
+    chance_percent,
     change_words,
     duration_words,
     percent,
@@ -76,6 +76,7 @@ class PlainRun(TypedDict):
     duration_ms: int | None
     judges: Sequence[str]
     low_confidence: bool
+    left_out: int
     change: float | None
 
 
@@ -121,30 +122,36 @@ class ListedRun:
             "duration_ms": figures.duration_ms,
             "judges": figures.judges,
             "low_confidence": figures.low_confidence,
+            "left_out": figures.left_out,
             "change": self.change,
         }
 
 
-def run_row(run: ListedRun, short_id: str, parts: Sequence[ListedRun] = ()) -> RunRow:
-    """The row of a run. `parts`: the runs of the splits of an improvement by a suite."""
+def run_row(
+    run: ListedRun, short_id: str, folder: PurePath, parts: Sequence[ListedRun] = ()
+) -> RunRow:
+    """The row of a run. Paths are shown from `folder` on. `parts`: the runs of the splits of an
+    improvement by a suite.
+    """
     info, figures = run.info, run.figures
     side = f" ({figures.side})" if figures.side else ""
+    what = _path_from(info.subject, folder)
     title = figures.title or (PurePath(figures.by).stem if figures.by else "")
     return RunRow(
         id=info.id,
         short_id=short_id,
         started=info.started[:16].replace("T", " "),
         kind=info.kind,
-        what=line(info.subject + side),
-        by=line(title),
-        state=_state(info),
+        what=line(what + side),
+        by="" if title == PurePath(what).name else line(title),
+        state=_state(info, figures),
         look=LOOKS.get(run.verdict or UNFINISHED, "skipped"),
         result=_result(figures),
         change=_change_in_words(run),
         cost="" if figures.usd is None else f"{figures.usd:.4g} USD",
         work=_work(figures),
         person=line(info.person or ""),
-        chance=_chance(run),
+        chance=_chance(figures),
         is_low_confidence=figures.low_confidence and run.verdict in ("pass", "fail"),
         parts=tuple(
             RunPart(
@@ -157,9 +164,14 @@ def run_row(run: ListedRun, short_id: str, parts: Sequence[ListedRun] = ()) -> R
     )
 
 
-def _state(info: RunInfo) -> str:
+def _path_from(subject: str, folder: PurePath) -> str:
+    path = PurePath(subject)
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else subject
+
+
+def _state(info: RunInfo, figures: RunFigures) -> str:
     """The verdict, or what a loop ended with where that says more: `plateau`."""
-    return state_phrase(info.result or UNFINISHED)
+    return state_phrase(info.result or UNFINISHED, is_partial=figures.left_out > 0)
 
 
 def _result(figures: RunFigures) -> str:
@@ -175,12 +187,10 @@ def _change_in_words(run: ListedRun) -> str:
     return rate_change_words(run.change) if is_rate else change_words(run.change)
 
 
-def _chance(run: ListedRun) -> str:
-    """How sure the verdict is, where that is neither certain nor a fail's."""
-    probability = run.figures.probability
-    if probability in (None, 0.0, 1.0) or run.verdict == "fail":
-        return ""
-    return chance_words(probability or 0.0)
+def _chance(figures: RunFigures) -> str:
+    """ "" where code alone decided."""
+    probability = figures.probability
+    return "" if probability in (None, 0.0, 1.0) else chance_percent(probability or 0.0)
 
 
 def _work(figures: RunFigures) -> str:
@@ -217,14 +227,15 @@ def _shared_length(one: str, other: str) -> int:
 def list_runs(
     workspace: Workspace, *, limit: int, kind: str | None = None, verdict: str | None = None
 ) -> list[ListedRun]:
-    """Newest first, the columns of tables only as a `kind` of their own. `verdict` may be a result
-    too (`UNCONFIRMED`), or `unfinished`.
+    """Newest first, the columns of tables only as a `kind` of their own. `verdict` may be a word of
+    the list too (`partial`), a result (`UNCONFIRMED`), or `unfinished`.
     """
     with workspace.open_store(readonly=True, is_shown=True) as store:
         every = store.runs()
         figures = cache(lambda run: figures_of_run(store, run))
         return [
-            listed_run(info, every, figures) for info in chosen_runs(every, kind, verdict)[:limit]
+            listed_run(info, every, figures)
+            for info in chosen_runs(every, kind, verdict, figures)[:limit]
         ]
 
 
@@ -235,9 +246,10 @@ def list_rows(
     with workspace.open_store(readonly=True, is_shown=True) as store:
         every = store.runs()
         figures = cache(lambda run: figures_of_run(store, run))
-        chosen = chosen_runs(every, kind, verdict)
+        chosen = chosen_runs(every, kind, verdict, figures)
         parts = parts_of(chosen, figures)
-        return rows_of(without_parts(chosen, parts)[:limit], parts, every, figures)
+        shown = without_parts(chosen, parts)[:limit]
+        return rows_of(shown, parts, every, figures, workspace.folder)
 
 
 def rows_of(
@@ -245,13 +257,17 @@ def rows_of(
     parts: Mapping[str, Sequence[RunInfo]],
     every: Sequence[RunInfo],
     figures: Callable[[str], RunFigures],
+    folder: PurePath,
 ) -> list[RunRow]:
-    """`shown` of `every` run as rows; `parts` are those of `parts_of`."""
+    """`shown` of `every` run as rows; `parts` are those of `parts_of`. Paths are shown from
+    `folder` on.
+    """
     names = short_ids(info.id for info in every)
     return [
         run_row(
             listed_run(info, every, figures),
             names[info.id],
+            folder,
             [ListedRun(info=part, figures=figures(part.id)) for part in parts.get(info.id, ())],
         )
         for info in shown
@@ -289,17 +305,26 @@ def without_parts(
     return [info for info in chosen if info.id not in inside]
 
 
-def chosen_runs(every: Sequence[RunInfo], kind: str | None, verdict: str | None) -> list[RunInfo]:
+def chosen_runs(
+    every: Sequence[RunInfo],
+    kind: str | None,
+    verdict: str | None,
+    figures: Callable[[str], RunFigures],
+) -> list[RunInfo]:
     listed = [
         info for info in every if (info.kind == kind if kind is not None else info.kind != COLUMN)
     ]
-    return [info for info in listed if _has_verdict(info, verdict)]
+    return [
+        info for info in listed if verdict is None or _has_verdict(info, verdict.lower(), figures)
+    ]
 
 
-def _has_verdict(info: RunInfo, wanted: str | None) -> bool:
+def _has_verdict(info: RunInfo, wanted: str, figures: Callable[[str], RunFigures]) -> bool:
+    """By the word of the list, or by that of `--json`."""
     result = info.result or UNFINISHED
-    known = {verdict_of(info) or UNFINISHED, result.lower(), state_phrase(result)}
-    return wanted is None or wanted.lower() in known
+    if result == "pass" and wanted != "pass":  # What was left out is read only where that matters.
+        return wanted == _state(info, figures(info.id))
+    return wanted in {verdict_of(info) or UNFINISHED, result.lower(), state_phrase(result)}
 
 
 def listed_run(

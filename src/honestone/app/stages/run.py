@@ -57,6 +57,7 @@ from honestone.core.skill.gate_layers import EXIT_OF, Decision
 from honestone.engine.judging.seats import Seat
 from honestone.formats import stage_files as doc
 from honestone.ports import Observer, RunInfo, Store
+from honestone.report.building.suite import usage_of
 from honestone.report.documents import ReadsAsDocument
 from honestone.system.drawing import count as many
 from honestone.system.files import printable
@@ -86,9 +87,14 @@ class StageRunRequest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PipelineRun(ReadsAsDocument):
-    """How a run of all stages ended."""
+    """How a run of all stages ended: what it cost in words, and the unified diff of an edit that was
+    kept.
+    """
 
     body: doc.Pipeline
+    spent: tuple[str, ...] = ()
+    diff: str = ""
+    can_be_undone: bool = False
     # The command that approves what waits for a person.
     approve: str | None = None
 
@@ -295,6 +301,7 @@ def _pipeline(
     assert isinstance(started, events.StagesStarted)
     number = stages.end_of(state) if state.limit is None else None
     last = None if number is None else _try(state, number)
+    spend = events.total_spend(log)
     body = doc.Pipeline(
         run=run,
         created_at=stamp(),
@@ -308,14 +315,23 @@ def _pipeline(
         mock=started.mock,
         tries=[_try(state, one + 1) for one in range(len(state.rounds))],
         limits=asdict(state.limits),
-        usage=dict(events.total_spend(log).to_plain()),
+        usage=dict(spend.to_plain()),
         truth_anchor=printable(path.absolute()),
     )
-    approve = None
+    approve, diff = None, ""
     if number is not None and body.decision == Decision.PENDING:
         request = stage_body(state, number, GATED, doc.Receipt).human_review_request or {}
         approve = str(request.get("approve"))
-    return PipelineRun(body=body, approve=approve)
+    if number is not None and body.decision == Decision.KEEP:
+        diff = stage_body(state, number, EXECUTED, doc.Execution).result.diff or ""
+    words = usage_of(spend).words(whole_run=True)
+    return PipelineRun(
+        body=body,
+        approve=approve,
+        diff=diff,
+        can_be_undone=state.delivered != state.original,
+        spent=tuple(words),
+    )
 
 
 def _try(state: StageLoopState, number: int) -> doc.PipelineTry:

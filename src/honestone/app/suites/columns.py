@@ -86,6 +86,11 @@ def _start(store: Store, run: str) -> SuiteStarted:
     return first
 
 
+def first_column(store: Store, table: TableStarted) -> SuiteStarted:
+    """How its first column began: all of them have the same suite, and the same cases left out."""
+    return _start(store, table.columns[0].run)
+
+
 def table_spend(store: Store, table: TableStarted) -> Spend:
     """What all columns cost."""
     return Spend.of(total_spend(store.iter_events(one.run)) for one in table.columns)

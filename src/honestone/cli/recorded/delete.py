@@ -13,6 +13,7 @@ from honestone.app.runs.deleting import Deletion, DeletionRequest, delete_runs, 
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import UsageError
+from honestone.ports import RunInfo
 from honestone.system.drawing import count, line
 
 
@@ -34,8 +35,10 @@ def delete(
     as_json: shared.AsJson = False,
 ) -> int:
     """Delete runs with their events and the versions that no other run has, and give the space
-    back. A run that another builds on, or that is under way, is not deleted. Replies that were paid
-    for are kept: the same command asks no judge again. `undo` of a deleted run is lost.
+    back. A run goes with what belongs to it: the splits of an `improve`, the columns of a table. The
+    rules mean runs of this project. A run that another builds on, or that is under way, is not
+    deleted. Replies that were paid for are kept: the same command asks no judge again. `undo` of a
+    deleted run is lost.
 
     It asks first, or needs --yes. Exits 2 where a run that was named is not deleted.
     """
@@ -54,6 +57,7 @@ def delete(
             "deleted": [run.id for run in deletion.runs],
             "kept": [{"run": one.run, "why": one.why} for one in deletion.retained],
             "bytes": freed,
+            **({"dry_run": True} if dry_run else {}),
         }
         write(dump(document) + "\n")
     else:
@@ -65,21 +69,34 @@ def _ask(deletion: Deletion) -> None:
     """Raises UsageError where no person answers, and Abort where the answer is no."""
     if not sys.stdin.isatty():
         raise UsageError(
-            f"{count(len(deletion.runs), 'run')} would be deleted, and no person is here to ask",
+            f"{_total(deletion)} would be deleted, and no person is here to ask",
             hint="add --yes, or --dry-run to see which",
         )
     for run in deletion.runs:
-        print(f"{run.id}  {run.started[:16]}  {run.kind}  {line(run.subject)}", file=sys.stderr)
+        print(
+            f"{_indent(deletion, run)}{run.id}  {run.started[:16]}  {run.kind}  {line(run.subject)}",
+            file=sys.stderr,
+        )
     if any(run.kind == "improve" for run in deletion.runs):
         print("`honestone undo` of these runs is lost", file=sys.stderr)
-    click.confirm(f"delete {count(len(deletion.runs), 'run')}?", abort=True, err=True)
+    click.confirm(f"delete {_total(deletion)}?", abort=True, err=True)
 
 
 def _print(deletion: Deletion, freed: int, *, dry_run: bool) -> None:
     verb = "would delete" if dry_run else "deleted"
     for run in deletion.runs:
-        write(f"{verb} {run.id}  {run.kind}  {line(run.subject)}\n")
+        write(f"{_indent(deletion, run)}{verb} {run.id}  {run.kind}  {line(run.subject)}\n")
     for one in deletion.retained:
         write(f"kept {one.run}: {line(one.why)}\n")
-    total = f"{count(len(deletion.runs), 'run')}"
-    write(f"{verb} {total}" + ("\n" if dry_run else f", {freed:,} bytes given back\n"))
+    write(f"{verb} {_total(deletion)}" + ("\n" if dry_run else f", {freed:,} bytes given back\n"))
+
+
+def _indent(deletion: Deletion, run: RunInfo) -> str:
+    return "  " if run.id in deletion.inside else ""
+
+
+def _total(deletion: Deletion) -> str:
+    """`2 runs`, or `2 runs with 5 inside`."""
+    inside = len(deletion.inside)
+    runs = count(len(deletion.runs) - inside, "run")
+    return f"{runs} with {inside} inside" if inside else runs

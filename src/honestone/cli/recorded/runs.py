@@ -27,7 +27,7 @@ Kind: TypeAlias = Annotated[
 VerdictName: TypeAlias = Annotated[
     str | None,
     Option(
-        "Only those with that verdict (pass, fail, ...) or result, or `unfinished`.",
+        "Only those with that verdict (pass, partial, fail, ...) or result, or `unfinished`.",
         metavar="VERDICT",
     ),
 ]
@@ -51,8 +51,8 @@ def runs(
     store: shared.StoreName = None,
     as_json: shared.AsJson = False,
 ) -> int:
-    """List recorded runs, newest first: verdict, title, pass rate or score, its change against the
-    run before of the same subject and kind, calls, cost, time. Or do something with them.
+    """List recorded runs, newest first: verdict, the chance that it is met, pass rate or score, its
+    change against the run before of the same subject and kind, calls, cost, time. Or do something with them.
 
     \b
     Example:

@@ -21,9 +21,11 @@ from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.stages import group
 from honestone.cli.terminal import Progress, dump, write
+from honestone.core.numbers import percent, rate_change_words
 
 if TYPE_CHECKING:
     from honestone.app.stages.run import PipelineRun
+    from honestone.formats.stage_files import Pipeline
 
 
 @click.command("run", short_help="Run all stages, with up to three attempts.")
@@ -100,6 +102,7 @@ def run_command(
 
 
 def pipeline_lines(done: PipelineRun) -> list[str]:
+    """Each try, the decision, both pass rates, the edit that was kept, and what to type next."""
     lines = []
     for number, one in enumerate(done.body.tries, start=1):
         lines.append(
@@ -108,4 +111,19 @@ def pipeline_lines(done: PipelineRun) -> list[str]:
     lines.append(f"{done.decision}: {done.body.reason}")
     if done.approve is not None:
         lines.append(f"approve it with: {done.approve}")
-    return [*lines, done.body.truth_anchor]
+    lines += _rates(done.body)
+    lines += ["", *done.diff.splitlines()] if done.diff else []
+    lines += ["", f"spent   {', '.join(done.spent)}", f"again   honestone show {done.body.run}"]
+    lines += [f"undo    honestone undo {done.body.run}"] if done.can_be_undone else []
+    return [*lines, f"file    {done.body.truth_anchor}"]
+
+
+def _rates(body: Pipeline) -> list[str]:
+    if body.baseline_pass_rate is None or body.execution_pass_rate is None:
+        return []
+    words = f"{percent(body.baseline_pass_rate)} → {percent(body.execution_pass_rate)}"
+    words += f" ({rate_change_words(body.delta)} points"
+    if body.interval is not None:
+        low, high = map(rate_change_words, body.interval)
+        words += f", 95% from {low} to {high}"
+    return [f"tasks passed: {words})"]

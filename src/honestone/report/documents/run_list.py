@@ -22,8 +22,8 @@ class RunRow:
     `what`: the path that was judged, or the suite. `by`: the rubric or suite that judged it.
     `state`: a verdict, or what a loop ended with. `look`: how the state is coloured.
     `result`: a pass rate in percent, else a score in points. `change`: of it, against the run
-    before that can be compared. `work`: calls and time. `chance`: how sure the
-    verdict is.
+    before that can be compared. `work`: calls and time. `chance`: how
+    probable it is that what was asked is met.
     """
 
     id: str

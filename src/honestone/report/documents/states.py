@@ -8,6 +8,7 @@ from typing import Final
 
 from honestone.system.drawing import line
 
+_PARTIAL: Final = "PARTIAL"
 # Those that are not simply the name in `--json`.
 _WORDS: Final = {
     "pass": "PASSED",
@@ -17,11 +18,16 @@ _WORDS: Final = {
 }
 
 
-def state_words(state: str) -> str:
-    """A verdict, or what a loop ended with, as a headline: `DID NOT PASS`, `ROUND LIMIT`."""
+def state_words(state: str, *, is_partial: bool = False) -> str:
+    """A verdict, or what a loop ended with, as a headline: `DID NOT PASS`, `ROUND LIMIT`.
+
+    `is_partial`: cases or rows were left out. A part that passed does not pass the whole.
+    """
+    if is_partial and state == "pass":
+        return _PARTIAL
     return _WORDS.get(state) or line(state).replace("_", " ").upper()
 
 
-def state_phrase(state: str) -> str:
+def state_phrase(state: str, *, is_partial: bool = False) -> str:
     """The same inside a line: `did not pass`, `round limit`."""
-    return state_words(state).lower()
+    return state_words(state, is_partial=is_partial).lower()

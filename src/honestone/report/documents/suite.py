@@ -22,7 +22,6 @@ from honestone.system.drawing import count, line
 REPORT: Final = "honestone.report/1"
 # Raised by one where a release adds fields.
 REVISION: Final = 5
-PARTIAL: Final = "PARTIAL"
 TREND: Final = "honestone.trend/1"
 
 # The order in which people read cases; data keeps the file's.
@@ -437,10 +436,8 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict_words(self) -> str:
-        """A part of a suite that passed does not pass the suite. What passes all the same with
-        regressions says so.
-        """
-        words = PARTIAL if self.left_out and self.verdict == "pass" else state_words(self.verdict)
+        """What passes with regressions says so."""
+        words = state_words(self.verdict, is_partial=self.left_out > 0)
         words = scorecard.stated_verdict(
             words, self.verdict, low_confidence=bool(self.low_confidence_cases)
         )

@@ -20,7 +20,6 @@ from honestone.report.documents.scorecard import (
 )
 from honestone.report.documents.states import state_words
 from honestone.report.documents.suite import (
-    PARTIAL,
     WORST_FIRST,
     SuiteNameDoc,
     TurnedDoc,
@@ -212,10 +211,8 @@ class TableDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict_words(self) -> str:
-        """A part of a suite that passed does not pass the suite."""
-        words = PARTIAL if self.left_out and self.verdict == "pass" else state_words(self.verdict)
         return stated_verdict(
-            words,
+            state_words(self.verdict, is_partial=self.left_out > 0),
             self.verdict,
             low_confidence=any(one.low_confidence_cases for one in self.columns),
         )

@@ -188,7 +188,7 @@ class TextsDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         return stated_verdict(
-            state_words(self.verdict),
+            state_words(self.verdict, is_partial=self.left_out > 0),
             self.verdict,
             low_confidence=bool(self.low_confidence_rows),
         )

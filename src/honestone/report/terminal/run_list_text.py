@@ -36,7 +36,7 @@ class _Column:
 
 def _state(row: RunRow, style: Style) -> str:
     low = "low confidence" if row.is_low_confidence else ""
-    words = ", ".join(one for one in (row.state, row.chance, low) if one)
+    words = ", ".join(one for one in (row.state, low) if one)
     return f"{style.glyph(_GLYPHS[row.look])} {words}"
 
 
@@ -52,6 +52,7 @@ _COLUMNS: Final = (
     _Column(title="what", text=_what),
     _Column(title="by", text=lambda row, _: row.by, goes=3),
     _Column(title="verdict", text=_state),
+    _Column(title="chance", text=lambda row, _: row.chance, is_right=True, goes=7),
     _Column(title="result", text=lambda row, _: row.result, is_right=True),
     _Column(title="change", text=lambda row, _: row.change, is_right=True, goes=6),
     _Column(title="cost", text=lambda row, _: row.cost, is_right=True, goes=4),

@@ -279,6 +279,7 @@ def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:
         duration_ms=round(seconds * 1000) if seconds else None,
         judges=tuple(dict.fromkeys(judge for judge in started.panel if judge != CHECK)),
         low_confidence=bool(record.tally.lonely),
+        left_out=len(started.left_out),
         compared_by=_compared_by(started),
     )
 
