@@ -166,9 +166,9 @@ def evaluate_many(
         input=input_text if is_table or input is None else input,
         reference=None if is_table else reference,
     )
-    found = given_table(artifacts, columns, shared)
+    texts = given_table(artifacts, columns, shared)
     request = EvaluateRequest(
-        artifacts=() if isinstance(found, GivenTable) else given.texts_or_paths(found, workspace),
+        artifacts=() if isinstance(texts, GivenTable) else given.texts_or_paths(texts, workspace),
         rubric=given.a_rubric(rubric, workspace),
         judging=make_judging(judges, options),
         target=given.a_target(target),
@@ -177,9 +177,9 @@ def evaluate_many(
         finds_judges=False,
         keep=store is not None,
     )
-    if isinstance(found, GivenTable):
+    if isinstance(texts, GivenTable):
         return run_blocking(
-            lambda: keeping_open(lambda: evaluate_table(workspace, found, request, Quiet()))
+            lambda: keeping_open(lambda: evaluate_table(workspace, texts, request, Quiet()))
         )
     return run_blocking(
         lambda: keeping_open(lambda: evaluate_artifacts(workspace, request, Quiet()))
@@ -206,7 +206,7 @@ def assert_passes(
     """
     __tracebackhide__ = True
     artifact = given.text_or_path(output, make_workspace(folder, store), "output")
-    found = evaluate(
+    evaluated = evaluate(
         output,
         rubric,
         judges=judge,
@@ -216,7 +216,7 @@ def assert_passes(
         store=store,
         **options,
     )
-    return require_pass(found, artifact, input)
+    return require_pass(evaluated, artifact, input)
 
 
 @checked
@@ -429,15 +429,15 @@ def step(
     """
     workspace = make_workspace(folder, store)
     if submit or reply is not None or artifact is None:
-        handed = Submission(
+        submission = Submission(
             is_edit=submit and reply is None,
             reply=reply,
             round=round,
             ended=ended,
             message=message[:2000],
         )
-        found = run_blocking(
-            lambda: resume_steps(workspace, run, handed, Quiet(), StepsForm(session=session))
+        result = run_blocking(
+            lambda: resume_steps(workspace, run, submission, Quiet(), StepsForm(session=session))
         )
     else:
         calibrated = options.pop("require_calibration", False)
@@ -456,11 +456,11 @@ def step(
             dry_run=dry_run,
             output=None if output is None else Path(output),
         )
-        found = run_blocking(
+        result = run_blocking(
             lambda: start_steps(workspace, request, Quiet(), StepsForm(session=session))
         )
-    found.hand_out()
-    return found
+    result.hand_out()
+    return result
 
 
 @checked

@@ -91,9 +91,11 @@ def _of_any_words(hint: Any) -> Any:
 
 def _is_simple(hint: object) -> bool:
     """Whether a type is text, a number, a bool, a Literal of words, or one or several texts."""
-    several = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    known = (str, int, float, bool, NoneType, *([Sequence[str]] if str in several else []))
-    return get_origin(hint) is Literal or all(one in known for one in several)
+    types = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    simple = [str, int, float, bool, NoneType]
+    if str in types:
+        simple.append(Sequence[str])
+    return get_origin(hint) is Literal or all(one in simple for one in types)
 
 
 def checked(work: Callable[P, T]) -> Callable[P, T]:
@@ -123,10 +125,10 @@ def checked(work: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def _with_each_option(found: Signature) -> Signature:
+def _with_each_option(declared: Signature) -> Signature:
     """Replace `**options: Unpack[KEYWORDS]` in a signature by its keywords with their defaults."""
     parameters: list[Parameter] = []
-    for one in found.parameters.values():
+    for one in declared.parameters.values():
         if one.kind is not one.VAR_KEYWORD:
             parameters.append(one)
             continue
@@ -140,7 +142,7 @@ def _with_each_option(found: Signature) -> Signature:
             for option in fields(JudgingOptions)
             if option.name in JudgingKeywords.__annotations__
         ]
-    return found.replace(parameters=parameters)
+    return declared.replace(parameters=parameters)
 
 
 def awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:

@@ -114,27 +114,22 @@ def eval_(
         max_looks=max_looks,
         max_calls=0 if recorded else judging.max_calls,
     )
+    of_artifact = replace(of_artifact, accept_loss=accept_loss, locked=locked)
     paths = tuple(map(Path, named))
     with Progress(quiet=quiet) as progress:
         if batch:
             judging = replace(judging, batch=progress.note)
         if of_table.text is not None:
             _refuse_given(SuiteOptions, "is for suites", but=("min_pass_rate", "output"))
-            of_texts = replace(of_artifact, accept_loss=accept_loss, locked=locked)
-            texts = _texts_request(paths, rubric, judging, of_table, of_texts)
-            target = _only_target(targets)
+            texts = _texts_request(paths, rubric, judging, of_table, of_artifact)
+            texts = replace(
+                texts,
+                judged=replace(texts.judged, target=_only_target(targets)),
+                least=of_suite.least_pass_rate,
+            )
             from honestone.cli.eval_texts import eval_texts
 
-            return eval_texts(
-                replace(
-                    texts,
-                    judged=replace(texts.judged, target=target),
-                    least=of_suite.least_pass_rate,
-                ),
-                progress,
-                form,
-                output,
-            )
+            return eval_texts(texts, progress, form, output)
         _refuse_given(TextOptions, "is for a table of texts", "name the column with --text")
         if form not in SUITE_FORMATS:
             raise UsageError(
@@ -146,7 +141,7 @@ def eval_(
             _refuse_given(SuiteOptions, "is for suites, but --rubric judges artifacts")
             refuse_other_formats(form, "an artifact's scorecard", ARTIFACT_FORMATS)
             request = EvaluateRequest(
-                **vars(replace(of_artifact, accept_loss=accept_loss, locked=locked)),
+                **vars(of_artifact),
                 artifacts=paths,
                 rubric=rubric,
                 judging=judging,
@@ -154,7 +149,7 @@ def eval_(
             )
             if len(paths) == 1 and paths[0].suffix.lower() in TABLE_ENDINGS:
                 _hint_at_columns(paths[0], progress)
-            return _print(request, progress, form)
+            return _eval_artifacts(request, progress, form)
         from honestone.cli.eval_suite import eval_suite, suite_request
 
         if len(paths) != 1:
@@ -258,7 +253,7 @@ def _hint_at_columns(path: Path, progress: Progress) -> None:
         )
 
 
-def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
+def _eval_artifacts(request: EvaluateRequest, progress: Progress, form: str) -> int:
     """Evaluate artifacts, print each scorecard as soon as it is there, and return the exit code."""
     many = len(request.artifacts) > 1 if form == "json" else len(request.artifacts) > FEW
     printer = Printer(form, many=many, progress=progress)

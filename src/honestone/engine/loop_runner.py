@@ -435,9 +435,9 @@ class LoopRunner(Generic[S]):
         delivery that is killed again and again still makes progress each time.
         """
         before, after = self.version(self.state.delivered), self.version(digest)
-        found = self.place.delivered(before, after)
-        if found.digest != after.digest:
-            deliver(self.place.target, found, after, home=self.place.home)
+        on_disk = self.place.delivered(before, after)
+        if on_disk.digest != after.digest:
+            deliver(self.place.target, on_disk, after, home=self.place.home)
         await self.record(events.DeliveryDone(version=digest))
 
     def _require_untouched(self, expected: str) -> None:
@@ -482,9 +482,9 @@ class LoopRunner(Generic[S]):
         """
         if self.place.dry_run or self.place.output is not None:
             return
-        found = self.place.on_disk().digest
-        if found != self.state.delivered and found in self.state.accepted_versions:
-            await self.record(events.DeliveryDone(version=found))
+        version = self.place.on_disk().digest
+        if version != self.state.delivered and version in self.state.accepted_versions:
+            await self.record(events.DeliveryDone(version=version))
 
 
 async def work_on_copy(

@@ -137,21 +137,25 @@ def evaluate_all(
     return results
 
 
-def require_pass(found: Evaluated, output: str | Path, input: str | None) -> PlainDocument:
+def require_pass(evaluated: Evaluated, output: str | Path, input: str | None) -> PlainDocument:
     """The document of an evaluation that passed. Raises AssertionError for one that failed, with
     what it misses and with `input` and `output`; CouldNotJudge for an inconclusive one.
     """
     __tracebackhide__ = True  # pytest shows the caller's line alone
-    if found.passed:
-        return found.document
+    if evaluated.passed:
+        return evaluated.document
     lines = [
         *unmet_lines(
-            found.report, input=input, output=output if isinstance(output, str) else found.output
+            evaluated.report,
+            input=input,
+            output=output if isinstance(output, str) else evaluated.output,
         ),
-        *(one for one in found.report.belief_words if one not in found.report.reasons),
+        *(one for one in evaluated.report.belief_words if one not in evaluated.report.reasons),
     ]
-    if found.outcome is Outcome.FAIL:
-        names = [one.id for one in found.report.criteria if any(item.unmet for item in one.items)]
+    if evaluated.outcome is Outcome.FAIL:
+        names = [
+            one.id for one in evaluated.report.criteria if any(item.unmet for item in one.items)
+        ]
         where = [f"did not pass: criterion {', '.join(map(repr, names))}"] if names else []
         raise AssertionError("\n".join([*lines, *where]))
     raise CouldNotJudge("\n".join([*lines, "could not be judged: the verdict is inconclusive"]))
@@ -191,28 +195,11 @@ class _Work:
         self._asked_as: dict[Path, str] = {}
         self._paths = self._with_free_names(request.artifacts)
         self._has_folders = self._read_artifacts()
-        rows = request.rows
-        self._count = len(self._paths) if rows is None else rows.count
-        longest = None if rows is None else rows.longest
-        if longest is not None:
-            self._loaded[_LONGEST] = longest.loaded
-            self._sizes.append((_LONGEST, longest.loaded.version.size))
+        self._count = len(self._paths) if request.rows is None else request.rows.count
         is_alone = len(self._paths) == 1 and self._target is None
         self._plan.preflight(self._load(self._paths[0]).version if is_alone else None)
         self._seats: Sequence[Seat] = self._plan.seats()
-        require_askable(self._plan.rubric, self._seats, judging, gate_only=request.gate_only)
-        if not request.measures:
-            require_vouched(workspace, [self._plan.rubric], self._seats, judging)
-        if self._target is None:
-            refuse_too_big(
-                self._seats,
-                self._plan.rubric,
-                judging,
-                self._sizes,
-                lambda path: self._load(path).version,
-                input=request.input if longest is None else longest.input,
-                reference=request.reference if longest is None else longest.reference,
-            )
+        self._check_judges()
         self._contract: Contract = self._plan.contract(self._seats)
         # Checks of the text alone read no file, so no file can change what they decide. They are
         # left out here, because the files of the others are looked up for each artifact.
@@ -230,6 +217,32 @@ class _Work:
         # The limit where the person sets none: each look may be asked for again three times, and
         # ten calls more. It stops a judge that fails for ever, not a run that goes well.
         self._meter: Meter = judging.meter(workspace.settings, calls=4 * self._calls + 10)
+
+    def _check_judges(self) -> None:
+        """Raise UsageError where a judge cannot be asked what this evaluation asks, or what it would
+        be shown is too big for it.
+        """
+        request, rubric, judging = self._request, self._plan.rubric, self._request.judging
+        require_askable(rubric, self._seats, judging, gate_only=request.gate_only)
+        if not request.measures:
+            require_vouched(self._workspace, [rubric], self._seats, judging)
+        if self._target is not None:
+            return  # what a target will say is not known yet
+        input, reference = request.input, request.reference
+        longest = None if request.rows is None else request.rows.longest
+        if longest is not None:
+            self._loaded[_LONGEST] = longest.loaded
+            self._sizes.append((_LONGEST, longest.loaded.version.size))
+            input, reference = longest.input, longest.reference
+        refuse_too_big(
+            self._seats,
+            rubric,
+            judging,
+            self._sizes,
+            lambda path: self._load(path).version,
+            input=input,
+            reference=reference,
+        )
 
     def _require_locked(self, path: Path) -> None:
         from honestone.app.judging.lock import check_lock, files_that_judge
@@ -250,7 +263,7 @@ class _Work:
     def _with_free_names(self, artifacts: Sequence[Path | str]) -> list[Path]:
         """The artifacts as paths; texts get names that no other artifact has."""
         taken = {artifact for artifact in artifacts if isinstance(artifact, Path)}
-        found: list[Path] = []
+        paths: list[Path] = []
         for number, artifact in enumerate(artifacts, 1):
             if isinstance(artifact, str):
                 name = Path(_TEXT if len(artifacts) == 1 else f"{_TEXT}-{number}")
@@ -259,8 +272,8 @@ class _Work:
                 self._loaded[name] = Loaded(Version.of_text(artifact, "text.txt"))
                 self._asked_as[name] = _TEXT
                 artifact = name
-            found.append(artifact)
-        return found
+            paths.append(artifact)
+        return paths
 
     def _read_artifacts(self) -> bool:
         """Read every artifact, to refuse a bad one before anything is spent, and say whether one of
@@ -338,7 +351,7 @@ class _Work:
         each = len(self._seats) if rubric.sure is None else rubric.max_looks or DEFAULT_LOOKS
         return (self._count or _UNCOUNTED) * each
 
-    def _preflight(self) -> str:
+    def _cost_in_words(self) -> str:
         """What the run may cost, said before its first call."""
         judges = ", ".join(seat.id for seat in self._seats)
         most = self._meter.calls
@@ -363,11 +376,10 @@ class _Work:
         plan = self._plan
         with self._open_store() as store:
             if self._seats:
-                self._observer.note(self._preflight())
+                self._observer.note(self._cost_in_words())
             used = [(seat.id, seat.judge.identity) for seat in self._seats]
-            used += (
-                [] if self._target is None else [(str(self._request.target), self._target.identity)]
-            )
+            if self._target is not None:
+                used.append((str(self._request.target), self._target.identity))
             for note in contacts(self._workspace, used):
                 self._observer.note(note)
             panel = make_panel(self._seats, store, self._meter, plan.options)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from honestone.app.judging.rubric_plan import checks_of
 from honestone.core.judging.contract import Contract, ContractDocument, Identity
-from honestone.core.judging.rubric import Rubric, to_plain
+from honestone.core.judging.rubric import Check, Rubric, to_plain
 from honestone.core.record.record import rubric_key
 from honestone.core.suite.case import Case, case_document
 from honestone.system.files import load_artifact
@@ -70,6 +70,11 @@ class CaseContracts:
         """What `suite lock` writes down: what the cases share and what each of them asks."""
         cases = [{"id": case.id, **self.of(case).document} for case in self.cases]
         return Contract(document={**shared.document, "cases": cases})
+
+    @property
+    def checks(self) -> list[Check]:
+        """The checks of all rubrics."""
+        return [check for rubric in self.rubrics.values() for check in checks_of(rubric)]
 
     def check_identities(self, cases: Sequence[Case]) -> Sequence[Identity]:
         """The identities of all checks of these cases."""

@@ -193,11 +193,11 @@ class SuitePlan:
         if not isinstance(files, Mapping):
             return []
         places = (self.workspace.folder, self.source.base)
-        found = [
+        paths = [
             next((place / name for place in places if (place / name).is_file()), None)
             for name in files
         ]
-        return [path for path in found if path is not None]
+        return [path for path in paths if path is not None]
 
     @cached_property
     def program(self) -> JudgingFiles:
@@ -280,20 +280,18 @@ class SuitePlan:
 
     def judging_files(self) -> frozenset[Path]:
         """The real paths of the programs, tests and schemas that the checks use."""
-        checks = [
-            check for rubric in self.contracts.rubrics.values() for check in checks_of(rubric)
-        ]
-        return frozenset(path.resolve() for path in self.checker.judging_files(checks))
+        files = self.checker.judging_files(self.contracts.checks)
+        return frozenset(path.resolve() for path in files)
 
     @property
     def files_that_judge(self) -> LockedFiles:
         """For a lock: every file that takes part in the judging, with the modules it imports."""
-        checks = [
-            check for rubric in self.contracts.rubrics.values() for check in checks_of(rubric)
-        ]
-        judges = [seat.identity for seat in self.seats]
         return files_that_judge(
-            self.workspace.path(self.request.suite), self.workspace, self.checker, checks, judges
+            self.workspace.path(self.request.suite),
+            self.workspace,
+            self.checker,
+            self.contracts.checks,
+            [seat.identity for seat in self.seats],
         )
 
     @cached_property
@@ -418,14 +416,11 @@ def unread_artifact(plan: SuitePlan) -> list[str]:
     command, files = identity.get("command"), identity.get("files")
     if identity.get("kind") != "cmd" or plan.subject.version is None or plan.subject.is_isolated:
         return []
-    named = (
-        [Path(plan.workspace.folder, str(word)) for word in files]
-        if isinstance(files, Mapping)
-        else []
-    )
-    if "{ARTIFACT}" in str(command) or any(
-        _mentions(path, b"HONESTONE_ARTIFACT") for path in named
-    ):
+    if "{ARTIFACT}" in str(command):
+        return []
+    names = files if isinstance(files, Mapping) else {}
+    paths = [Path(plan.workspace.folder, str(name)) for name in names]
+    if any(_mentions(path, b"HONESTONE_ARTIFACT") for path in paths):
         return []
     shown = plan.subject.path
     return [

@@ -249,8 +249,7 @@ class _Bar(NamedTuple):
             return Outcome.FAIL
         if self._meets(self.low):
             return Outcome.PASS
-        is_open = self.high is not self.low and self._meets(self.high)
-        return Outcome.INCONCLUSIVE if is_open else Outcome.FAIL
+        return Outcome.INCONCLUSIVE if self._meets(self.high) else Outcome.FAIL
 
     def _meets(self, score: Fraction) -> bool:
         return score > self.bar if self.strictly else score >= self.bar
@@ -275,10 +274,17 @@ class _Bar(NamedTuple):
         }[self.kind]
 
 
+# The reasons that `_Bar` and `_why_open` write. A suite puts the attempt's number in front.
 _GATE_REASON: Final = re.compile(
-    r"(?:attempt \d+: )?(?:(?:required )?criterion '(?P<criterion>.*)' (?:is not met: it scored [\d.]+|may be 0: it is .*"
-    r"|is .*, (?:below )?its floor (?:is )?\S+)|the overall (?P<threshold>score) is .*, (?:below )?the threshold (?:is )?\S+"
-    r"|\d+ items? ha(?:s|ve) no (?P<answer>answer))",
+    r"(?:attempt \d+: )?(?:"
+    r"(?:required )?criterion '(?P<criterion>.*)' (?:"
+    r"is not met: it scored [\d.]+"
+    r"|may be 0: it is .*"
+    r"|is .*, (?:below )?its floor (?:is )?\S+"
+    r")"
+    r"|the overall (?P<threshold>score) is .*, (?:below )?the threshold (?:is )?\S+"
+    r"|\d+ items? ha(?:s|ve) no (?P<answer>answer)"
+    r")",
     re.DOTALL,
 )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import chain, zip_longest
 from math import sqrt
 from typing import Final
@@ -303,9 +304,9 @@ class BeliefState(LoopState):
         """Judges of the panel that take part in this run and have not answered anything in it."""
         panel = [
             ballot
-            for (_, role), found in self.ballots.items()
+            for (_, role), ballots in self.ballots.items()
             if role == "panel"
-            for ballot in found.values()
+            for ballot in ballots.values()
         ]
         settled = {
             ballot.voter for ballot in panel if ballot.marks or ballot.state is JudgeState.SKIPPED
@@ -330,10 +331,14 @@ class BeliefState(LoopState):
     @property
     def is_idle(self) -> bool:
         """Whether the worker brought no new version in the last three rounds."""
-        new: list[str | None] = [self.original]
+        known, rounds_without_new = {self.original}, 0
         for entry in self.rounds:
-            new.append(entry.version if entry.version not in new else None)
-        return len(self.rounds) >= _IDLE_AFTER and new[-_IDLE_AFTER:] == [None] * _IDLE_AFTER
+            if entry.version is None or entry.version in known:
+                rounds_without_new += 1
+            else:
+                known.add(entry.version)
+                rounds_without_new = 0
+        return rounds_without_new >= _IDLE_AFTER
 
     @property
     def is_dead(self) -> bool:
@@ -427,10 +432,12 @@ def _look(state: BeliefState, version: str) -> Ask | None:
         return None
     tried = [ballot.voter for ballot in state.looks(version)]
     order = _order(state)
-    if len(tried) >= max(TRIES, len(order)):
+    if not order or len(tried) >= max(TRIES, len(order)):
         return None
-    waiting = [order[(state.turn + i) % len(order)] for i in range(len(order))]
-    return _ask(state, version, min(waiting, key=tried.count)) if waiting else None
+    # From the judge whose turn it is; of those that were tried equally often the first.
+    start = state.turn % len(order)
+    in_turn = [*order[start:], *order[:start]]
+    return _ask(state, version, min(in_turn, key=tried.count))
 
 
 def _ask(state: BeliefState, version: str, judge: str) -> Ask:
@@ -504,13 +511,15 @@ def _fell(state: BeliefState, version: str) -> bool:
     Far from the contract, the probability to meet it says little: a version can look nearer only
     because less is known about it. There the two scores are the better guide.
     """
-    old, new = state.card(state.current), state.card(version)
-    old_score = old.low if old.score is None else old.score
-    new_score = new.low if new.score is None else new.score
-    if new_score >= old_score:
+    if _marked_score(state.card(version)) >= _marked_score(state.card(state.current)):
         return False
     steering = state.steering
     return steering.outlook(version).overall.mean < steering.outlook(state.current).overall.mean
+
+
+def _marked_score(card: Scorecard) -> Fraction:
+    """The score by the votes there are; where some item has none, the lowest that it can be."""
+    return card.low if card.score is None else card.score
 
 
 def _moved(state: BeliefState, version: str) -> str:
@@ -547,7 +556,7 @@ def _aim(state: BeliefState) -> tuple[str, tuple[Key, ...]] | None:
     aims = {
         name: tuple(items)
         for name, items in state.steering.aims(state.current).items()
-        if state.workable is anything or state.workable(state.card(state.current).line(name))
+        if _is_workable(state, name)
     }
     if not aims:
         return None
@@ -559,6 +568,11 @@ def _aim(state: BeliefState) -> tuple[str, tuple[Key, ...]] | None:
 
     best = max(aims, key=promise)
     return best, aims[best]
+
+
+def _is_workable(state: BeliefState, criterion: str) -> bool:
+    # Most workers can work on anything, and then no scorecard has to be drawn.
+    return state.workable is anything or state.workable(state.card(state.current).line(criterion))
 
 
 # ----------------------------------------------------------------------------------------------------------
@@ -705,12 +719,11 @@ def _stop_by_limits(state: BeliefState) -> Stop:
     if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
         return rounds_used_up(state)
     if state.is_idle:
-        found = rounds_used_up(state)
-        why = Stop(
-            result=Result.PLATEAU,
-            reason=f"the worker made nothing new in the last {_IDLE_AFTER} rounds",
-        )
-        return why if found.result is Result.ROUND_LIMIT else found
+        end = rounds_used_up(state)
+        if end.result is not Result.ROUND_LIMIT:
+            return end
+        why = f"the worker made nothing new in the last {_IDLE_AFTER} rounds"
+        return Stop(result=Result.PLATEAU, reason=why)
     if state.calls_left > 0 and _aim(state) is None:
         left = (
             " that this worker can work on" if state.steering.aims(state.current) else " to improve"

@@ -79,9 +79,9 @@ def comparison_of(state: LoopState) -> VersionComparison:
         if entry.version is not None and entry.outcome is ProposalOutcome.CHANGED
     ]
     code = {
-        version: found[CHECK].marks
-        for (version, _), found in state.ballots.items()
-        if CHECK in found
+        version: ballots[CHECK].marks
+        for (version, _), ballots in state.ballots.items()
+        if CHECK in ballots
     }
     return VersionComparison(
         state.compared_by,
@@ -93,8 +93,8 @@ def comparison_of(state: LoopState) -> VersionComparison:
         held_out=state.holdouts,
         are_programs=all(
             ballot.kind == "program"
-            for found in state.ballots.values()
-            for ballot in found.values()
+            for ballots in state.ballots.values()
+            for ballot in ballots.values()
         ),
         memory=state.comparisons,
     )
@@ -140,25 +140,29 @@ class _Candidates:
         refused: list[tuple[str, float | None]] = []
         for version in dict.fromkeys(versions):
             why = self._why_not_by_marks(version)
-            found = self.better(version) if why is None else None
-            if found is not None and found.probability >= LEAST_SURE:
-                return self._delivered(version, found)
-            refused.append((why or self._unsure(found), found.probability if found else None))
+            if why is not None:
+                refused.append((why, None))
+                continue
+            better = self.better(version)
+            if better.probability >= LEAST_SURE:
+                return self._delivered(version, better)
+            refused.append((_unsure(better), better.probability))
         return self._original(*refused[0])
 
-    def _delivered(self, version: str, found: Better) -> Delivery:
+    def _delivered(self, version: str, better: Better) -> Delivery:
         """Deliver a version; an older one in its place if no mark has risen since that one."""
         accepted_versions = self._state.accepted_versions
         for older in accepted_versions[1 : accepted_versions.index(version)]:
             if self._rose(older, version) or self._why_not_by_marks(older) is not None:
                 continue
-            known = self.better(older)
-            if known.probability >= LEAST_SURE:
-                version, found = older, known
+            older_is_better = self.better(older)
+            if older_is_better.probability >= LEAST_SURE:
+                version, better = older, older_is_better
                 break
-        reason = f"marks rose, and by every vote of the run it is better than the original: {sure(found.probability)}"
+        chance = better.probability
+        reason = f"marks rose, and by every vote of the run it is better than the original: {sure(chance)}"
         return Delivery(
-            version=version, rule=DeliveryRule.BETTER, reason=reason, probability=found.probability
+            version=version, rule=DeliveryRule.BETTER, reason=reason, probability=chance
         )
 
     def _original(self, reason: str, probability: float | None = None) -> Delivery:
@@ -173,11 +177,6 @@ class _Candidates:
         if self._comparison is None:
             self._comparison = comparison_of(self._state)
         return self._comparison.better(version)
-
-    def _unsure(self, found: Better | None) -> str:
-        """Why a version whose marks are better is not delivered."""
-        chance = sure(found.probability) if found else "not known"
-        return f"that the best version is better is not sure enough: {chance}, and {sure(LEAST_SURE)} is needed"
 
     def _why_not_by_marks(self, version: str) -> str | None:
         """Why a version's marks are not better than the original's; None where they are."""
@@ -205,6 +204,14 @@ class _Candidates:
         votes = self._state.every_vote_on(version)
         shared = [one for one in votes if not voters or one.judge == CHECK or one.voter in voters]
         return self._state.scorer.card(shared)
+
+
+def _unsure(better: Better) -> str:
+    """Why a version whose marks are better is not delivered."""
+    return (
+        "that the best version is better is not sure enough: "
+        f"{sure(better.probability)}, and {sure(LEAST_SURE)} is needed"
+    )
 
 
 def _lost_bar(old: Line, new: Line) -> str | None:

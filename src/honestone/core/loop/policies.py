@@ -56,12 +56,12 @@ def choose_focus(
     open_lines = [line for line in improvable(card) if workable(line)]
     if not open_lines:
         return None
-    weights, low_places = effective_weights(card), below_floor(card)
+    weights, low_criteria = effective_weights(card), below_floor(card)
 
     def order(line: Line) -> tuple[int, bool, Fraction, Fraction]:
         name = line.criterion.id
         turns = rejections.get(name, 0) // REJECTIONS_BEFORE_YIELDING
-        return turns, name not in low_places, goodness(line), -abs(weights[name])
+        return turns, name not in low_criteria, goodness(line), -abs(weights[name])
 
     return min(open_lines, key=order)
 
@@ -94,9 +94,8 @@ def effective_weights(card: Scorecard) -> dict[str, Fraction]:
         siblings[line.parent] = siblings.get(line.parent, ZERO) + max(line.criterion.weight, ZERO)
     shares: dict[str | None, Fraction] = {None: ONE}
     for line in card.lines:
-        shares[line.criterion.id] = (
-            shares[line.parent] * line.criterion.weight / (siblings[line.parent] or ONE)
-        )
+        share = line.criterion.weight / (siblings[line.parent] or ONE)
+        shares[line.criterion.id] = shares[line.parent] * share
     return {name: value for name, value in shares.items() if name is not None}
 
 
@@ -105,16 +104,18 @@ def unmet_items(line: Line, keys: Sequence[Key] = ()) -> list[ItemLine]:
     named, all that cost the criterion marks.
     """
     named = {item for criterion, item in keys if criterion == line.criterion.id}
-    return [one for one in line.items if one.item.id in named] if named else list(line.short_items)
+    if not named:
+        return list(line.short_items)
+    return [one for one in line.items if one.item.id in named]
 
 
 def fixes_for(line: Line, keys: Sequence[Key] = ()) -> tuple[str, ...]:
     """The rubric's own fix commands for the unmet items of a criterion, then the criterion's."""
     unmet = unmet_items(line, keys)
-    found = [item.item.fix for item in unmet if item.item.fix]
+    fixes = [item.item.fix for item in unmet if item.item.fix]
     if line.criterion.fix and unmet:
-        found.append(line.criterion.fix)
-    return tuple(dict.fromkeys(found))
+        fixes.append(line.criterion.fix)
+    return tuple(dict.fromkeys(fixes))
 
 
 def write_brief(
@@ -198,21 +199,19 @@ def _tried(entry: Round) -> str:
 
 def _item_brief(line: ItemLine) -> list[str]:
     item = line.item
-    out = [f"- {_one_line(item.requirement)}"]
+    lines = [f"- {_one_line(item.requirement)}"]
     if item.anchors is not None and line.met is not None:
-        span = item.anchors.highest - item.anchors.lowest
-        now = item.anchors.lowest + line.met * span
-        out[0] += (
-            f" (now {float(now):g} on {as_written(item.anchors.lowest)}-{as_written(item.anchors.highest)})"
-        )
+        lowest, highest = item.anchors.lowest, item.anchors.highest
+        now = lowest + line.met * (highest - lowest)
+        lines[0] += f" (now {float(now):g} on {as_written(lowest)}-{as_written(highest)})"
         above = [(value, text) for value, text in item.anchors.levels if value > now]
-        out += [f"  {as_written(value)}: {_one_line(text)}" for value, text in above]
+        lines += [f"  {as_written(value)}: {_one_line(text)}" for value, text in above]
     for judge, mark in line.votes:
-        if not is_na(mark.answer):
-            out += [
-                f"  {judge} quotes: {_one_line(quote)}" for quote in mark.evidence if quote.strip()
-            ]
-    return out
+        if is_na(mark.answer):
+            continue
+        quotes = [quote for quote in mark.evidence if quote.strip()]
+        lines += [f"  {judge} quotes: {_one_line(quote)}" for quote in quotes]
+    return lines
 
 
 def _one_line(text: str) -> str:

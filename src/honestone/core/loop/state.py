@@ -119,13 +119,13 @@ class LoopLimits:
     @classmethod
     def of(cls, started: Started) -> LoopLimits:
         """The limits that a run was started with."""
-        found = started.limits
+        limits = started.limits
         return cls(
-            rounds=int(found["rounds"] or 0),
-            patience=int(found["patience"] or 0),
-            calls=int(found["calls"] or 0),
-            minutes=found["minutes"] or 0,
-            usd=found["usd"],
+            rounds=int(limits["rounds"] or 0),
+            patience=int(limits["patience"] or 0),
+            calls=int(limits["calls"] or 0),
+            minutes=limits["minutes"] or 0,
+            usd=limits["usd"],
         )
 
 
@@ -157,6 +157,14 @@ class Round:
     @property
     def is_open(self) -> bool:
         return self.accepted is None
+
+    def end(
+        self, event: events.VersionAccepted | events.VersionRejected, *, accepted: bool
+    ) -> None:
+        """Enter the decision about this round."""
+        self.accepted = accepted
+        self.reason = event.reason
+        self.before, self.after = event.before, event.after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,16 +269,14 @@ class LoopState:
                     )
                 )
             case events.VersionAccepted():
-                self.rounds[-1].accepted, self.rounds[-1].reason = True, event.reason
-                self.rounds[-1].before, self.rounds[-1].after = event.before, event.after
+                self.rounds[-1].end(event, accepted=True)
                 self.current = event.version
                 self.accepted_versions.append(self.current)
-                before = self.best
+                best_before = self.best
                 self._find_best()
-                self.rounds[-1].is_progress = self.best != before
+                self.rounds[-1].is_progress = self.best != best_before
             case events.VersionRejected():
-                self.rounds[-1].accepted, self.rounds[-1].reason = False, event.reason
-                self.rounds[-1].before, self.rounds[-1].after = event.before, event.after
+                self.rounds[-1].end(event, accepted=False)
             case events.DeliveryBegun():
                 self.delivering = event.version
             case events.DeliveryDone():
@@ -305,9 +311,9 @@ class LoopState:
 
     def unasked(self, version: str, role: Role) -> tuple[str, ...]:
         """The judges of this role that have not been asked about a version."""
-        seats = self.panel if role == "panel" else self.holdouts
-        have = self.ballots.get((version, role), {})
-        return tuple(judge for judge in seats if judge not in have)
+        judges = self.panel if role == "panel" else self.holdouts
+        asked = self.ballots.get((version, role), {})
+        return tuple(judge for judge in judges if judge not in asked)
 
     def card(self, version: str) -> Scorecard:
         """The scorecard of a version by the judges that steer the loop. A judge whose ballot is
@@ -345,11 +351,11 @@ class LoopState:
 
     def voters_of(self, *versions: str) -> frozenset[str]:
         """The judges, without code, that marked every one of these versions."""
-        found = [
+        voters_by_version = [
             {one.voter for one in self.every_look_at(version) if one.marks and one.judge != CHECK}
             for version in versions
         ]
-        return frozenset(set.intersection(*found))
+        return frozenset(set.intersection(*voters_by_version))
 
     def every_look_at(self, version: str) -> list[Ballot]:
         """All ballots on a version: of the panel, of code and of held-out judges."""
@@ -385,14 +391,14 @@ class LoopState:
             for key, mark in ballot.marks.items():
                 if key in questions and not is_na(mark.answer):
                     shares.setdefault(key, []).append(share_of(questions[key], mark))
-        means = {key: sum(found, ZERO) / len(found) for key, found in shares.items()}
+        means = {key: sum(votes, ZERO) / len(votes) for key, votes in shares.items()}
         bad = self.compared_by.bad_keys
         return {key: ONE - mean if key in bad else mean for key, mean in means.items()}
 
     def awaited(self, version: str) -> list[str]:
         """The judges of the panel whose ballots a version's scorecard waits for."""
-        have = self.ballots.get((version, "panel"), {})
-        return [judge for judge in self.panel if judge not in have and judge != CHECK]
+        asked = self.ballots.get((version, "panel"), {})
+        return [judge for judge in self.panel if judge not in asked and judge != CHECK]
 
     def brief_card(self, version: str) -> Scorecard:
         """The scorecard that a worker may see: never with a vote of a held-out judge. A worker
@@ -429,11 +435,11 @@ class LoopState:
     def certifications(self, version: str) -> dict[str, Verdict]:
         """The verdict on a version by each held-out judge alone, together with the checks."""
         checks = self.ballots.get((version, "panel"), {}).get(CHECK)
-        found = {}
+        verdicts = {}
         for judge, ballot in self.ballots.get((version, "holdout"), {}).items():
             card = self.scorer.alone([ballot, checks] if checks else [ballot])
-            found[judge] = judge_gate(card, self.rubric)
-        return found
+            verdicts[judge] = judge_gate(card, self.rubric)
+        return verdicts
 
     def is_certified(self, version: str) -> bool:
         """Whether every held-out judge looked at a version, and each alone says pass."""
@@ -478,7 +484,8 @@ class LoopState:
 
     def decided(self, version: str) -> Round | None:
         """The round that decided about these same bytes; None where no round has."""
-        return next((r for r in self.rounds if r.version == version and not r.is_open), None)
+        rounds = (one for one in self.rounds if one.version == version and not one.is_open)
+        return next(rounds, None)
 
 
 def _again(ballot: Ballot, draw: int) -> Ballot:

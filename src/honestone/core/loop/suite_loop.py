@@ -71,13 +71,11 @@ class Splits:
         """Sort the tasks that are not skipped. A task without a `split` gets one by the hash of its
         id, so that it stays in it when tasks are added.
         """
-        found: dict[str, tuple[Case, ...]] = {
-            str(split): tuple(
-                case for case in cases if case.skip is None and case.in_split is split
-            )
-            for split in Split
-        }
-        return cls(train=found[TRAIN], val=found[VAL], test=found[TEST])
+
+        def tasks(split: Split) -> tuple[Case, ...]:
+            return tuple(case for case in cases if case.skip is None and case.in_split is split)
+
+        return cls(train=tasks(Split.TRAIN), val=tasks(Split.VAL), test=tasks(Split.TEST))
 
     def of(self, name: str) -> tuple[Case, ...]:
         return {TRAIN: self.train, VAL: self.val, TEST: self.test}[name]
@@ -219,7 +217,7 @@ class KeepWhatHelps(SteeredByScore):
         val, train = move(best.line(VAL), new.line(VAL)), move(best.line(TRAIN), new.line(TRAIN))
         if val.undone:
             return RollBack(
-                reason=f"val tasks could not be run or judged: {', '.join(val.undone)} ({_why(state, version)})"
+                reason=f"val tasks could not be run or judged: {', '.join(val.undone)} ({_why_undone(state, version)})"
             )
         if val.fell:
             return RollBack(
@@ -247,7 +245,8 @@ def _movement(before: Scorecard, after: Scorecard, name: str) -> str:
     return f"{name} fell from {counts}" if moved.fell else f"{name} held: {counts}"
 
 
-def _why(state: LoopState, version: str) -> str:
+def _why_undone(state: LoopState, version: str) -> str:
+    """Why a task of val has no result, by its first one."""
     ballot = state.ballots.get((version, "panel"), {}).get(VAL)
     if ballot is None:
         return "not run"
@@ -336,7 +335,8 @@ class SuiteLoopState(LoopState):
         """The versions that were run on test, without the original: its run is no certification,
         but what the others are compared with.
         """
-        return [v for v, role in self.ballots if role == "holdout" and v != self.original]
+        tested = [version for version, role in self.ballots if role == "holdout"]
+        return [version for version in tested if version != self.original]
 
     def certification_card(self, version: str) -> Scorecard | None:
         """The scorecard of a version's run on test; None where it was not run."""
@@ -389,17 +389,17 @@ def failed_tasks(card: Scorecard, cases: Sequence[Case]) -> list[FailedTask]:
     test are never among them: a worker that saw them could edit towards them.
     """
     prompts = {case.id: case.input for case in cases}
-    found = []
+    failed = []
     for line in card.line(TRAIN).short_items:
         suggestions = [mark.suggestion for _, mark in line.votes if mark.suggestion]
-        found.append(
+        failed.append(
             FailedTask(
                 task_id=line.item.id,
                 prompt=prompts.get(line.item.id, ""),
                 details="\n".join(suggestions),
             )
         )
-    return found
+    return failed
 
 
 def write_task_brief(

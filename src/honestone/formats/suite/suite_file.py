@@ -126,12 +126,12 @@ class _SuiteReading(CaseReading):
         return Suite(cases=cases, **fields)
 
     def _note_unknown_targets(self, cases: Sequence[Case], labels: AbstractSet[str | None]) -> None:
-        for name in dict.fromkeys(
-            name for case in cases for name in case.targets if name not in labels
-        ):
-            self.note(
-                f"no target of this suite has the label `{name}`, which `targets` of a case names"
-            )
+        named = dict.fromkeys(name for case in cases for name in case.targets)
+        for name in named:
+            if name not in labels:
+                self.note(
+                    f"no target of this suite has the label `{name}`, which `targets` of a case names"
+                )
 
     def _check_dependencies(self, cases: Sequence[Case]) -> None:
         """Report each `depends_on` that names no case, or closes a circle."""
@@ -160,7 +160,8 @@ class _SuiteReading(CaseReading):
         cases = Node([], None, listed.line, listed.column, [])
         written, gathered = self.marked, self.marked.with_node(("cases",), cases)
         for index, entry in enumerate(listed.below() if is_list else [listed]):
-            for case, id in self._cases_at(entry, ("cases", index) if is_list else ("cases",)):
+            path: FilePath = ("cases", index) if is_list else ("cases",)
+            for case, id in self._cases_at(entry, path):
                 cases.append(with_defaults(case, defaults, id))
                 self.marked = gathered
                 yield len(cases.value) - 1
