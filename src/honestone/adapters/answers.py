@@ -408,7 +408,7 @@ def whole_characters(text: str) -> str:
     if not _HALF.search(text):
         return text
     return _ESCAPES.sub(
-        lambda found: "?" if found[2] else found[0], text.encode(errors="replace").decode()
+        lambda match: "?" if match[2] else match[0], text.encode(errors="replace").decode()
     )
 
 

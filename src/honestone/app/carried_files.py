@@ -301,7 +301,7 @@ def _named_modules(script: Path) -> list[Path]:
         return []
     if script.suffix not in _JAVASCRIPT:
         return []
-    named = [script.parent / found[1] for found in _REQUIRED.finditer(text)]
+    named = [script.parent / match[1] for match in _REQUIRED.finditer(text)]
     return [Path(f"{path}{suffix}") for path in named for suffix in ("", *_JAVASCRIPT, ".json")]
 
 

@@ -78,9 +78,9 @@ def _is_written_otherwise(encoded: bytes) -> bool:
     """Whether a number in it may be one that Python writes otherwise: below 0.0001 or from 1e16 on."""
     if b"0.0000" in encoded:
         return True
-    for found in _EXPONENT.finditer(encoded):
+    for match in _EXPONENT.finditer(encoded):
         number = (
-            encoded[max(0, found.start() - 40) : found.start()]
+            encoded[max(0, match.start() - 40) : match.start()]
             .rstrip(b"0123456789.")
             .removesuffix(b"-")
         )

@@ -164,8 +164,8 @@ def members_of(text: str, at: int) -> Iterator[JsonMember]:
 
 def after_space(text: str, at: int) -> int:
     """Where what comes after JSON's white space begins."""
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
 
 
 def each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

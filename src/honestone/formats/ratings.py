@@ -203,8 +203,8 @@ def _off_scale(
 def parse_scale(text: str) -> tuple[float, float]:
     """`0-3` as (0, 3). Raises UsageError."""
     number = r"\s*(-?\d+(?:\.\d+)?)\s*"
-    found = re.fullmatch(f"{number}-{number}", text)
-    if found and (ends := (float(found[1]), float(found[2])))[0] < ends[1]:
+    match = re.fullmatch(f"{number}-{number}", text)
+    if match and (ends := (float(match[1]), float(match[2])))[0] < ends[1]:
         return ends
     raise UsageError(
         f"--scale is `{text}`, but must be LOW-HIGH with two numbers",

@@ -670,8 +670,8 @@ def read_as(marked: Marked, kind: type[S]) -> S:
     try:
         return msgspec.convert(marked.value, kind)
     except msgspec.ValidationError as error:
-        found = _AT.match(str(error))
-        problem, steps = (found[1], _steps(found[2] or "")) if found else (str(error), [])
+        match = _AT.match(str(error))
+        problem, steps = (match[1], _steps(match[2] or "")) if match else (str(error), [])
         missing = re.search(r"missing required field `(\w+)`", problem)
         if missing:
             message = f"`{_dotted([*steps, missing[1]])}` is missing"

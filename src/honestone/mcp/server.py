@@ -319,7 +319,7 @@ _ESCAPE: Final = re.compile(
 
 def _with_whole_characters(text: str) -> str:
     """Half of a surrogate pair becomes the character that stands for one that cannot be shown."""
-    return _ESCAPE.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
+    return _ESCAPE.sub(lambda match: "\\ufffd" if match[1] else match[0], text)
 
 
 def _readable(received: _Received) -> _Received:

@@ -88,10 +88,10 @@ class Pages:
     def answer(self, path: str, query: Query) -> Served:
         """What an address shows; an error is a page too."""
         for pattern, show in self._routes:
-            found = pattern.fullmatch(path)
-            if found is not None:
+            match = pattern.fullmatch(path)
+            if match is not None:
                 try:
-                    return show(query, *found.groups())
+                    return show(query, *match.groups())
                 except HonestoneError as error:
                     return _error(error)
         return refused(404)

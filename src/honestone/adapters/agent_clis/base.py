@@ -230,9 +230,9 @@ def first_object(data: bytes, of: Callable[[], S]) -> S | None:
     """The first JSON object that begins a line, as it is declared, whatever comes before it."""
     text = text_of(data)
     decoder = json.JSONDecoder()
-    for found in re.finditer(r"^[ \t]*\{", text, re.MULTILINE):
+    for match in re.finditer(r"^[ \t]*\{", text, re.MULTILINE):
         try:
-            value, _ = decoder.raw_decode(text, found.end() - 1)
+            value, _ = decoder.raw_decode(text, match.end() - 1)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and value:
@@ -278,8 +278,8 @@ def classify(message: str, status: int | None = None) -> tuple[Kind, int | None]
     """
     text = message.casefold()
     if status is None:
-        found = _STATUS.search(message)
-        status = int(found[1] or found[2]) if found else None
+        match = _STATUS.search(message)
+        status = int(match[1] or match[2]) if match else None
     wording: Kind = next(
         (kind for kind, pattern in _ABOUT.items() if re.search(pattern, text)), "crashed"
     )
@@ -315,11 +315,11 @@ def failed(
 
 def wait_of(message: str) -> float | None:
     """The seconds that the other side asked to wait, when its words say so."""
-    found = _WAIT.search(message)
-    if not found:
+    match = _WAIT.search(message)
+    if not match:
         return None
-    unit = {"ms": 0.001, "m": 60.0, "min": 60.0}.get((found[2] or "s").casefold(), 1.0)
-    return float(found[1]) * unit
+    unit = {"ms": 0.001, "m": 60.0, "min": 60.0}.get((match[2] or "s").casefold(), 1.0)
+    return float(match[1]) * unit
 
 
 def last_line(data: bytes) -> str:

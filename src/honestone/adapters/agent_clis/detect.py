@@ -91,5 +91,5 @@ def _asked_version(path: str) -> str | None:
         done = answer_of([path, "--version"], SECONDS, env=env, is_alone=True)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = _VERSION.search(done.stdout.decode("utf-8", "replace"))
-    return found[0] if found else None
+    match = _VERSION.search(done.stdout.decode("utf-8", "replace"))
+    return match[0] if match else None

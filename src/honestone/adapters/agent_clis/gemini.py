@@ -296,9 +296,9 @@ def keep_at_signs(prompt: str) -> tuple[str, int]:
     it has no agents. What is left is a path that leads to that folder itself (`@./`); those, and
     only those, get the documented `\\@`.
     """
-    return _AT.subn(lambda found: "\\" + found[0] if _is_here(found[1]) else found[0], prompt)[
+    return _AT.subn(lambda match: "\\" + match[0] if _is_here(match[1]) else match[0], prompt)[
         0
-    ], sum(_is_here(found[1]) for found in _AT.finditer(prompt))
+    ], sum(_is_here(match[1]) for match in _AT.finditer(prompt))
 
 
 def _is_here(path: str) -> bool:
@@ -317,8 +317,8 @@ def _is_here(path: str) -> bool:
 def _error_on(stderr: bytes) -> _Whole | None:
     """The error object: on stderr, after a stack trace whose lines may begin with a brace too."""
     text = base.text_of(stderr)
-    for found in re.finditer(r"^\{", text, re.MULTILINE):
-        value = base.first_object(text[found.start() :].encode(), _Whole)
+    for match in re.finditer(r"^\{", text, re.MULTILINE):
+        value = base.first_object(text[match.start() :].encode(), _Whole)
         if value is not None and isinstance(value.get("error"), dict):
             return value
     return None

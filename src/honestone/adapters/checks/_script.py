@@ -89,7 +89,7 @@ def inline(code: str) -> Callable[..., object]:
     """One line is an expression; a line break, also at its end, makes it the body of a function."""
     body = f"    return {code.strip()}"
     if "\n" in code:
-        indent = found[0] if (found := FIRST_INDENT.search(code)) else "    "
+        indent = match[0] if (match := FIRST_INDENT.search(code)) else "    "
         body = "\n".join(indent + line for line in code.split("\n"))
     space: dict[str, Callable[..., object]] = {}
     exec(compile(f"import json\n\ndef main(output, context):\n{body}\n", "<check>", "exec"), space)

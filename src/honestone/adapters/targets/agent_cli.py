@@ -152,8 +152,8 @@ def _reads(call: ToolCall, skill: Skill) -> bool:
 
 def _own_name(skill: Skill) -> str:
     """What its front matter calls it: gemini goes by that even where it can be no folder's name."""
-    found = re.search(r"^name:[ \t]*[\"']?([^\"'\n#]+)", split(skill.text).block or "", re.M)
-    return found[1].strip() if found else skill.name
+    match = re.search(r"^name:[ \t]*[\"']?([^\"'\n#]+)", split(skill.text).block or "", re.M)
+    return match[1].strip() if match else skill.name
 
 
 def _lines(skill: Skill) -> list[str]:

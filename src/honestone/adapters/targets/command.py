@@ -211,4 +211,4 @@ def filled(words: Sequence[str], places: Mapping[str, str]) -> list[str]:
     looked at again.
     """
     place = re.compile("|".join(map(re.escape, places)))
-    return [words[0], *(place.sub(lambda found: places[found[0]], word) for word in words[1:])]
+    return [words[0], *(place.sub(lambda match: places[match[0]], word) for word in words[1:])]

@@ -49,8 +49,8 @@ def _counted(text: str, iteration: int) -> str:
     """The text with this count. Its bytes stay as they are but for the number, where it has one."""
     wanted = json.loads(text)
     wanted[NAMESPACE]["iteration"] = iteration
-    for found in re.finditer(r'"iteration"\s*:\s*(\d+)', text):
-        edited = f"{text[: found.start(1)]}{iteration}{text[found.end(1) :]}"
+    for match in re.finditer(r'"iteration"\s*:\s*(\d+)', text):
+        edited = f"{text[: match.start(1)]}{iteration}{text[match.end(1) :]}"
         if json.loads(edited) == wanted:
             return edited
     return json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"

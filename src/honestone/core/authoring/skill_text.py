@@ -140,16 +140,16 @@ def tagged(text: str, tags: Sequence[str]) -> tuple[str, list[tuple[str, str]]]:
     blocks: list[tuple[str, str]] = []
     open_ended: set[str] = set()
     at = 0
-    while (found := opening.search(text, at)) is not None:
-        tag = found[1].lower()
-        end = -1 if tag in open_ended else folded.find(f"</{tag}>", found.end())
+    while (match := opening.search(text, at)) is not None:
+        tag = match[1].lower()
+        end = -1 if tag in open_ended else folded.find(f"</{tag}>", match.end())
         if end < 0:
             open_ended.add(tag)
-            outside.append(text[at : found.end()])
-            at = found.end()
+            outside.append(text[at : match.end()])
+            at = match.end()
             continue
-        outside.append(text[at : found.start()])
-        blocks.append((tag, text[found.end() : end]))
+        outside.append(text[at : match.start()])
+        blocks.append((tag, text[match.end() : end]))
         at = end + len(tag) + 3
     return "".join([*outside, text[at:]]), blocks
 

@@ -107,11 +107,11 @@ def _says_which(word: str) -> bool:
 def _expanded(line: str, variables: Mapping[str, str]) -> str:
     """A line of a Makefile with its references put in, the innermost first."""
     for _ in range(_MOST_EXPANSIONS):
-        found = re.search(r"\$(?:\(([^(){}$]*)\)|\{([^(){}$]*)\}|([A-Za-z]))", line)
-        if found is None or len(line) > _LONGEST_LINE:
+        match = re.search(r"\$(?:\(([^(){}$]*)\)|\{([^(){}$]*)\}|([A-Za-z]))", line)
+        if match is None or len(line) > _LONGEST_LINE:
             return line
-        inner = "".join(one or "" for one in found.groups())
-        line = line[: found.start()] + _reference(inner, variables) + line[found.end() :]
+        inner = "".join(one or "" for one in match.groups())
+        line = line[: match.start()] + _reference(inner, variables) + line[match.end() :]
     return line
 
 

@@ -163,11 +163,11 @@ def path_steps(path: str) -> list[str] | None:
     """`a.b[0].c` as its steps; None when it is not a path."""
     steps, at = [], 0
     while at < len(path):
-        found = _STEP.match(path, at)
-        if found is None or (at == 0 and path.startswith(".")):
+        match = _STEP.match(path, at)
+        if match is None or (at == 0 and path.startswith(".")):
             return None
-        steps.append(found[1] if found[1] is not None else found[2])
-        at = found.end()
+        steps.append(match[1] if match[1] is not None else match[2])
+        at = match.end()
     return steps or None
 
 

@@ -145,7 +145,7 @@ def mentions_word(text: str, word: str) -> bool:
     """
     plain = text
     if "\\" in plain:
-        plain = _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), plain)
+        plain = _ESCAPED.sub(lambda match: chr(int(match[1] or match[2], 16)), plain)
     if "&" in plain:
         plain = html.unescape(plain)
     if not plain.isascii():

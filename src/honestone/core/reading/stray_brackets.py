@@ -79,7 +79,7 @@ def _has_comment(text: str, start: int) -> bool:
     """
     if _COMMENT.search(text, 0, start):
         return True
-    return any(found[1] for found in _STRING_OR_COMMENT.finditer(text, start))
+    return any(match[1] for match in _STRING_OR_COMMENT.finditer(text, start))
 
 
 def _lost(bracket: _Bracket) -> str | int | None:

@@ -81,17 +81,17 @@ def store_address(text: str) -> StoreAddress | None:
     """The address that a text is; None for the path of a folder. Raises StoreError for an address
     that cannot be one.
     """
-    found = _KIND.fullmatch(text)
-    if found is None:
+    match = _KIND.fullmatch(text)
+    if match is None:
         if _PARAMETERS.search(text) or _LOGIN.search(text):  # not printed: it may hold a password
             raise StoreError(
                 "the address of the store cannot be read: it must begin with postgresql://",
                 hint=_HINT,
             )
         return None
-    kind = "postgresql" if found[1].lower() in ("postgres", POSTGRESQL) else found[1]
+    kind = "postgresql" if match[1].lower() in ("postgres", POSTGRESQL) else match[1]
     address = StoreAddress(kind=kind, url=text)
-    if kind == POSTGRESQL and not (found[2].startswith("//") and _has_good_port(text)):
+    if kind == POSTGRESQL and not (match[2].startswith("//") and _has_good_port(text)):
         raise StoreError(
             "the address of the store cannot be read: it must begin with postgresql://", hint=_HINT
         )

@@ -149,8 +149,8 @@ def _body(text: str) -> Iterator[StructureRemark]:
     opened, fence = 0, ""
     for number, (line, is_code, still_open) in enumerate(with_fences(lines), first):
         opened, fence = opened if fence else number, still_open
-        if not is_code and (found := _UNFINISHED.search(line)):
-            yield StructureRemark("unfinished", number, {"note": found[0]})
+        if not is_code and (match := _UNFINISHED.search(line)):
+            yield StructureRemark("unfinished", number, {"note": match[0]})
     if fence:
         yield StructureRemark("open-code", opened, {"fence": fence})
 

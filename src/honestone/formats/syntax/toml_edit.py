@@ -43,9 +43,9 @@ def cut_table(text: str, group: str, name: str) -> str:
     its own.
     """
     head, remaining = re.compile(rf"^[ \t]*\[{group}\.{name}[\].]", re.M), text
-    while found := head.search(remaining):
-        start = found.start()
-        following = _HEAD.search(remaining, found.end())
+    while match := head.search(remaining):
+        start = match.start()
+        following = _HEAD.search(remaining, match.end())
         body = remaining[start : following.start() if following else len(remaining)]
         remarks = _REMARKS.search(body)
         end = start + (remarks.start() if remarks else len(body))

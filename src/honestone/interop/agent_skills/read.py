@@ -322,10 +322,10 @@ def _criterion(
     """A check where the assertion names what to look for, else a question. `prompt` is what its
     judge is asked.
     """
-    found = _TYPE.fullmatch(str(assertion.get("type")).replace("_", "-"))
+    match = _TYPE.fullmatch(str(assertion.get("type")).replace("_", "-"))
     key = (
         next((one for one in _LOOKED_FOR if _can_be_found(assertion.get(one))), None)
-        if found
+        if match
         else None
     )
     for other in assertion:
@@ -335,9 +335,9 @@ def _criterion(
             and not (other in ("required", "critical") and assertion[other] is True)
         ):
             reading.loss(f"`{other}` of an assertion has no meaning here", (*path, str(other)))
-    if found and key is not None:
-        kind = "regex" if found[2] in ("regex", "matches") else f"contains{found[3] or ''}"
-        opposite = bool(found[1]) != bool(found[4])
+    if match and key is not None:
+        kind = "regex" if match[2] in ("regex", "matches") else f"contains{match[3] or ''}"
+        opposite = bool(match[1]) != bool(match[4])
         check = sound_check(reading, (*path, key), kind, assertion[key], negated=opposite)
         if check is not None:
             return check_criterion(check, id=id, requirement=question, floor=ONE)

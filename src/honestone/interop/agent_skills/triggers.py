@@ -82,8 +82,8 @@ def _group(key: object) -> bool | None:
     """Whether a list of this name has queries that should trigger (`should_not_trigger`,
     `negative_cases`); None: no such name.
     """
-    found = _GROUP.fullmatch(re.sub(r"[\s_-]+", " ", str(key)).strip().casefold())
-    return None if found is None else not (found[1] or found[2])
+    match = _GROUP.fullmatch(re.sub(r"[\s_-]+", " ", str(key)).strip().casefold())
+    return None if match is None else not (match[1] or match[2])
 
 
 _GROUP: Final = re.compile(
@@ -135,8 +135,8 @@ def says_trigger(value: object) -> bool | None:
         if isinstance(value, str)
         else str(value).casefold()
     )
-    found = _TRIGGER.fullmatch(text)
-    return None if found is None else not (found[1] or found[2])
+    match = _TRIGGER.fullmatch(text)
+    return None if match is None else not (match[1] or match[2])
 
 
 _TRIGGER: Final = re.compile(

@@ -150,5 +150,5 @@ def _command(line: object) -> str | None:
         return None
     line = re.sub(r"\s*(?:--\S+\s+)?\{FILES\}", "", line)  # input files are part of the prompt
     return "cmd:" + re.sub(
-        r"\{([A-Z_]+)\}", lambda found: "{" + _PLACES.get(found[1], found[1]) + "}", line
+        r"\{([A-Z_]+)\}", lambda match: "{" + _PLACES.get(match[1], match[1]) + "}", line
     )

@@ -76,7 +76,7 @@ def fill(text: str, values: Variables) -> str:
     """`{{ name }}` and `{{ vars.name }}` replaced by a variable, once; what has no value stays as
     it is.
     """
-    return _PLACEHOLDER.sub(lambda found: _value(found, values), text)
+    return _PLACEHOLDER.sub(lambda match: _value(match, values), text)
 
 
 def _value(found: re.Match[str], values: Variables) -> str:
@@ -100,7 +100,7 @@ def looked_up(name: str, values: Variables) -> tuple[bool, object]:
 
 
 def placeholders(text: str) -> list[str]:
-    return [found[1] for found in _PLACEHOLDER.finditer(text)]
+    return [match[1] for match in _PLACEHOLDER.finditer(text)]
 
 
 def _calls(take: FileEntry) -> Iterator[str]:

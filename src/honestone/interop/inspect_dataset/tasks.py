@@ -66,12 +66,12 @@ def read_task(document: Document) -> SuiteSource:
 
 
 def _needs_permission(document: Document) -> UsageError:
-    found = _DATASET.search(document.text)
+    match = _DATASET.search(document.text)
     return UsageError(
         "this is an Inspect task in Python: its samples, solver and scorers are code, which needs your permission",
         place=f"{document.path}:1:1",
         hint="honestone eval --allow-code runs it, confined (inspect_ai must be installed with honestone); without it,"
-        f" honestone eval {found[1] if found else 'DATASET'} reads the data set alone, and --outputs LOG judges what"
+        f" honestone eval {match[1] if match else 'DATASET'} reads the data set alone, and --outputs LOG judges what"
         " `inspect eval` recorded",
     )
 

@@ -88,8 +88,8 @@ def script_of(
 
 def _parts(name: str) -> tuple[str, str, str]:
     """`FILE:FUNCTION` at the colon after the ending of a file of code."""
-    found = re.fullmatch(r"(.*\.\w+):([\w$]+(?:\.[\w$]+)*)", name, re.DOTALL)
-    return (found[1], ":", found[2]) if found else (name, "", "")
+    match = re.fullmatch(r"(.*\.\w+):([\w$]+(?:\.[\w$]+)*)", name, re.DOTALL)
+    return (match[1], ":", match[2]) if match else (name, "", "")
 
 
 def read_transform(

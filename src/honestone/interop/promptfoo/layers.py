@@ -256,10 +256,10 @@ class LayerReading:
                 continue
             elif re.fullmatch(r"__expected\d*", column):
                 asserts.append(assertion_of_cell(cell))
-            elif (found := _THRESHOLD.fullmatch(column)) and (
+            elif (match := _THRESHOLD.fullmatch(column)) and (
                 number := _finite_number(cell)
             ) is not None:
-                thresholds[int(found[1] or 1) - 1] = number
+                thresholds[int(match[1] or 1) - 1] = number
             elif column == "__description":
                 test["description"] = cell
             elif column in ("__prefix", "__suffix"):

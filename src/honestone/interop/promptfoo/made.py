@@ -111,9 +111,9 @@ def may_be_fetched(address: str) -> bool:
 def sheet_of(address: str, fetch: Fetch) -> str:
     """A public Google sheet as CSV. Raises UsageError."""
     page = re.search(r"[?&#]gid=(\d+)", address)
-    found = _SHEET.match(address)
-    assert found is not None
-    text = fetch(f"{found[0]}/export?format=csv{f'&gid={page[1]}' if page else ''}")
+    match = _SHEET.match(address)
+    assert match is not None
+    text = fetch(f"{match[0]}/export?format=csv{f'&gid={page[1]}' if page else ''}")
     if text.lstrip().startswith("<"):
         raise UsageError(
             f"the sheet `{address[:60]}` is not public", hint="save it as CSV next to the file"

@@ -79,8 +79,8 @@ def fill(text: str, variables: Mapping[str, object], own: Mapping[str, str] = _N
     for hole in _HOLE.finditer(text):
         parts.append(text[at : hole.start()])
         lost += [
-            f"`{found[0].strip()}` is more than a name to fill in"
-            for found in _MORE.finditer(parts[-1])
+            f"`{match[0].strip()}` is more than a name to fill in"
+            for match in _MORE.finditer(parts[-1])
         ]
         at = hole.end()
         parts.append(_variable(hole[1], variables, own, lost, empty))
@@ -89,7 +89,7 @@ def fill(text: str, variables: Mapping[str, object], own: Mapping[str, str] = _N
             return Filled(text, (_TOO_LONG,))
     rest = text[at:]
     lost += [
-        f"`{found[0].strip()}` is more than a name to fill in" for found in _MORE.finditer(rest)
+        f"`{match[0].strip()}` is more than a name to fill in" for match in _MORE.finditer(rest)
     ]
     return Filled(
         "".join(parts) + rest, tuple(dict.fromkeys(lost))[:3], tuple(dict.fromkeys(empty))

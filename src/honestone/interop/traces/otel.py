@@ -154,11 +154,11 @@ class Span:
     def _indexed(self, kind: str) -> Json:
         rows: dict[int, dict[str, Json]] = {}
         for key, value in self.values.items():
-            found = _INDEXED.fullmatch(key)
-            if found is not None and found[1] == kind:
+            match = _INDEXED.fullmatch(key)
+            if match is not None and match[1] == kind:
                 rows.setdefault(
-                    int(found[2]), {"role": "user" if kind == "prompt" else "assistant"}
-                )[found[3]] = value
+                    int(match[2]), {"role": "user" if kind == "prompt" else "assistant"}
+                )[match[3]] = value
         return [rows[number] for number in sorted(rows)]
 
 

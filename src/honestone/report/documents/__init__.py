@@ -76,9 +76,9 @@ def field_rows(docstring: str) -> Iterator[tuple[list[str], str]]:
     it that are indented more.
     """
     for row in re.split(r"\n(?!\s{4,}\S)", inspect.cleandoc(docstring)):
-        found = re.fullmatch(r"(`\w+`(?:, `\w+`)*): (.+)", " ".join(row.split()))
-        if found:
-            yield re.findall(r"`(\w+)`", found[1]), found[2]
+        match = re.fullmatch(r"(`\w+`(?:, `\w+`)*): (.+)", " ".join(row.split()))
+        if match:
+            yield re.findall(r"`(\w+)`", match[1]), match[2]
 
 
 def field_meanings(docstring: str) -> Iterator[tuple[str, str]]:

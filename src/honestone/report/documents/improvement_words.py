@@ -25,11 +25,11 @@ _NOT_JUDGED: Final = re.compile(r"(the baseline has no usable mark) \((.*)\)", r
 
 def reason_words(doc: ImprovementDoc) -> list[str]:
     """Why it ended, without the reasons of absent judges, which a report lists with their names."""
-    found = _NOT_JUDGED.fullmatch(doc.reason or "")
-    if found is None:
+    match = _NOT_JUDGED.fullmatch(doc.reason or "")
+    if match is None:
         return [line(doc.reason)] if doc.reason else []
-    left = own_note(found[2], doc.last_card.judges if doc.last_card else ())
-    return [line(f"{found[1]} ({left})" if left else found[1])]
+    left = own_note(match[2], doc.last_card.judges if doc.last_card else ())
+    return [line(f"{match[1]} ({left})" if left else match[1])]
 
 
 def _delivered(doc: ImprovementDoc) -> str:

@@ -67,7 +67,7 @@ def md(text: object, limit: int = LONGEST) -> str:
     safe = _SPECIAL.sub(r"\\\g<0>", line(text, limit))
     safe = _SCHEME.sub(r"\\:", safe)
     safe = _WWW.sub(r"\\.", safe)
-    safe = _MENTION.sub(lambda found: f"`{found[0].replace(chr(92), '')}`", safe)
+    safe = _MENTION.sub(lambda match: f"`{match[0].replace(chr(92), '')}`", safe)
     marker = _MARKER.match(safe)
     return f"{safe[: marker.end() - 1]}\\{safe[marker.end() - 1 :]}" if marker else safe
 

@@ -161,7 +161,7 @@ def _marked(piece: DiffPiece, marks: tuple[str, str]) -> str:
     """A changed part between its marks, line by line, which are next to its words."""
     if not piece.is_changed:
         return piece.text
-    return _WORDS.sub(lambda found: f"{marks[0]}{found[0]}{marks[1]}", piece.text)
+    return _WORDS.sub(lambda match: f"{marks[0]}{match[0]}{marks[1]}", piece.text)
 
 
 # ---------------------------------------------------------------------------------------------------------------

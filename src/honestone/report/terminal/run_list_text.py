@@ -151,7 +151,7 @@ def cut_at_words(text: str, columns: int, more: str = "…") -> str:
         return f"{more}/{name}"
     head = cut(name, columns, more)
     whole = head[: -len(more)]
-    ends = [found.start() for found in _BREAKS.finditer(name) if 0 < found.start() <= len(whole)]
+    ends = [match.start() for match in _BREAKS.finditer(name) if 0 < match.start() <= len(whole)]
     if ends and width(whole[: ends[-1]]) * 2 >= columns:
         return whole[: ends[-1]] + more
     return head

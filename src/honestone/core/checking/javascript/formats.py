@@ -24,10 +24,10 @@ _INT32: Final = 2**31
 
 
 def _is_date(text: str) -> bool:
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         return False
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, match.groups())
     if not 1 <= month <= len(_DAYS):
         return False
     is_leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
@@ -36,13 +36,13 @@ def _is_date(text: str) -> bool:
 
 def _is_time(text: str, *, needs_zone: bool = True) -> bool:
     """Second 60 is one at the end of a day in UTC only."""
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return False
-    hour, minute, second = int(found[1]), int(found[2]), float(found[3])
-    sign = -1 if found[5] == "-" else 1
-    zone_hour, zone_minute = int(found[6] or 0), int(found[7] or 0)
-    has_zone = found[4] is not None or found[5] is not None
+    hour, minute, second = int(match[1]), int(match[2]), float(match[3])
+    sign = -1 if match[5] == "-" else 1
+    zone_hour, zone_minute = int(match[6] or 0), int(match[7] or 0)
+    has_zone = match[4] is not None or match[5] is not None
     if zone_hour > 23 or zone_minute > 59 or (needs_zone and not has_zone):
         return False
     if hour <= 23 and minute <= 59 and second < 60:
@@ -96,8 +96,8 @@ _REFERENCE: Final = _rfc_3986('"', is_reference=True)
 
 
 def _is_reference(text: str, form: re.Pattern[str]) -> bool:
-    found = form.fullmatch(text)
-    return found is not None and (found["six"] is None or _is_ipv6(found["six"]))
+    match = form.fullmatch(text)
+    return match is not None and (match["six"] is None or _is_ipv6(match["six"]))
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:

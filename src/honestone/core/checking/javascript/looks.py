@@ -54,15 +54,15 @@ def _pattern_look(written: str, *, negated: bool) -> Look:
     pattern = compile_javascript(written)
 
     def misses(text: str) -> str | None:
-        found = pattern.search(units(text))
-        return None if found else f"nothing matches /{visible(written, 120)}/"
+        match = pattern.search(units(text))
+        return None if match else f"nothing matches /{visible(written, 120)}/"
 
     def has(text: str) -> str | None:
         searched = units(text)
-        found = pattern.search(searched)
-        if found is None:
+        match = pattern.search(searched)
+        if match is None:
             return None
-        return f"found {quoted(of_units(found[0]))} on line {line_of(searched, found.start())}"
+        return f"found {quoted(of_units(match[0]))} on line {line_of(searched, match.start())}"
 
     return has if negated else misses
 

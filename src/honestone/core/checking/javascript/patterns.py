@@ -199,13 +199,13 @@ class _Translation:
         return _Part(f"(?:{inside.text})", inside.is_nullable)
 
     def repeated(self, part: _Part) -> _Part:
-        found = _QUANTIFIER.match(self.source, self.at)
-        if found is None:
+        match = _QUANTIFIER.match(self.source, self.at)
+        if match is None:
             return part
-        self.at = found.end()
+        self.at = match.end()
         is_lazy = self.take("?")
         self.quantifier_is_missing("a repetition")
-        low, high = _bounds(found)
+        low, high = _bounds(match)
         if part.is_nullable and high != 1:
             raise NotTranslated("what may match nothing is repeated")
         written = f"{{{low},{'' if high is None else high}}}"
