@@ -130,6 +130,7 @@ site-serve: .docs/ready ## the site on this machine
 pictures: $(READY) ## take the pictures of the docs again, in a headless Chromium and a terminal
 	$(BIN)/python tools/pictures.py
 	$(BIN)/python tools/terminal_pictures.py
+	$(BIN)/python tools/sure_picture.py
 
 bench: $(READY) ## speed, as ratios in one run
 	$(BIN)/python bench/speed.py

@@ -184,6 +184,7 @@ TOP = (
     "api.measures",
     "pytest_plugin",
     "compat",
+    "integrations",
     "evaluate",
     "__main__",
 )

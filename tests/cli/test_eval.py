@@ -1019,3 +1019,28 @@ def test_the_same_bytes_by_another_path_cost_no_second_call(ready: Desk) -> None
         again = ready.run("eval", path, "--rubric", "rubric.yaml", "--judge", judge.spec, "--json")
         assert again.json["usage"]["judge_calls"] == 0
     assert judge.calls == 1
+
+
+def test_held_out_judges_decide_alone(desk: Desk) -> None:
+    """`--judge` names those that the text was optimised against: they are not asked."""
+    desk.file("best.md", "an apple and a pear\nfarewell\n")
+    desk.file("rubric.yaml", RUBRIC)
+    kind, other = desk.judge("kind"), desk.judge("other")
+    words = ("eval", "best.md", "-r", "rubric.yaml", "--judge", kind.spec)
+    found = desk.run(*words, "--holdout", other.spec, "--sure", "90", "--json")
+    assert found.json["belief"]["target"] == 0.9
+    assert kind.calls == 0 < other.calls
+    assert [one["judge"] for one in found.json["belief"]["rests_on"]] == [other.spec]
+
+
+def test_a_judge_that_was_optimised_against_certifies_nothing(desk: Desk) -> None:
+    """Also under another name of the same program."""
+    desk.file("best.md", "an apple\n")
+    desk.file("rubric.yaml", RUBRIC)
+    kind = desk.judge("kind")
+    again = kind.spec.replace("script:", "script:env ")
+    for holdout in (kind.spec, again):
+        words = ("eval", "best.md", "-r", "rubric.yaml", "--judge", kind.spec)
+        found = desk.run(*words, "--holdout", holdout)
+        assert found.is_refusal and "certifies nothing" in found.err
+    assert kind.calls == 0

@@ -24,6 +24,7 @@ from honestone.app.judging.judging_options import (
     RequireCalibration,
     RequireTier,
     Sure,
+    certified_by,
 )
 from honestone.app.judging.texts import TextOptions, TextsRequest, file_source
 from honestone.app.options import Argument, Option, declared
@@ -55,6 +56,14 @@ def eval_(
         Path | None, Option("The rubric file; without one, run a suite.", short="-r")
     ] = None,
     judging: JudgingOptions,
+    holdouts: Annotated[
+        tuple[str, ...],
+        Option(
+            "A judge that decides alone: --judge then names those that it was optimised against.",
+            name="--holdout",
+            metavar="JUDGE",
+        ),
+    ] = (),
     store: shared.StoreName = None,
     targets: Targets = (),
     require_calibration: RequireCalibration = False,
@@ -115,6 +124,7 @@ def eval_(
         max_calls=0 if recorded else judging.max_calls,
     )
     of_artifact = replace(of_artifact, accept_loss=accept_loss, locked=locked)
+    judging = certified_by(judging, holdouts, here())
     paths = tuple(map(Path, named))
     with Progress(quiet=quiet) as progress:
         if batch:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from honestone.app.doors.results import DocumentResult
 from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.core.belief.stated import belief_of, believed
+from honestone.core.belief.verdict import ExpectedScore, TextBelief
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict
 from honestone.core.judging.scorer import Scorer
@@ -106,6 +107,13 @@ class Evaluated(DocumentResult):
     def probability(self) -> float | None:
         """The probability (0-1) that the contract is met."""
         return None if self.belief is None else self.belief.probability
+
+    @cached_property
+    def expected(self) -> ExpectedScore | None:
+        """The score, and that of each criterion, by what all looks say of the true answers; None
+        where nothing was judged.
+        """
+        return TextBelief(self._write.plan.rubric).see_all(self.ballots).expected()
 
     @property
     def outcome(self) -> Outcome:

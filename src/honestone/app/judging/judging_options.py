@@ -415,6 +415,25 @@ def make_seats(
     return tuple(seats)
 
 
+def certified_by(
+    options: JudgingOptions, holdouts: Sequence[str], workspace: Workspace
+) -> JudgingOptions:
+    """The options with held-out judges as the panel. The judges of the options, which an optimiser
+    asked, are not asked again. Raises UsageError for a judge that is both.
+    """
+    if not holdouts:
+        return options
+    seats = make_seats([*options.judges, *holdouts], make_context(options, workspace))
+    steering, certifying = seats[: len(options.judges)], seats[len(options.judges) :]
+    both = next((one for one in certifying if one.draw_of in {seat.id for seat in steering}), None)
+    if both is not None:
+        raise UsageError(
+            f"the held-out judge `{both.draw_of}` is one of --judge, so it certifies nothing",
+            hint="hold out a judge that no optimiser asked",
+        )
+    return replace(options, judges=tuple(holdouts))
+
+
 def _name_of(judge: str | Judge | Function) -> str:
     from honestone.adapters.functions import name_of
 

@@ -14,7 +14,7 @@ from itertools import product
 from math import exp, log
 from typing import Final, NamedTuple
 
-from honestone.core.belief.contract import ContractModel, Odds
+from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.counting import CountedContract, CountShape, PartHistories, reached
 from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers
 from honestone.core.belief.normal import Atom
@@ -40,6 +40,9 @@ class Assumption(NamedTuple):
 
     errors: ErrorModel
     met_share: float
+
+
+_ANY: Final = Assumption(MODELS[0], MET_SHARES[0])
 
 
 class ItemTally(NamedTuple):
@@ -81,6 +84,15 @@ def met_odds(assumption: Assumption, history: History) -> float:
     found = assumption.errors.likelihood(history)
     met = assumption.met_share * found.met
     return met / (met + (1.0 - assumption.met_share) * found.unmet)
+
+
+class ExpectedScore(NamedTuple):
+    """Points (0-100) that are expected of the true answers: of the whole, and of each criterion
+    that applies. The mean of the marks has the errors of those who gave them in it.
+    """
+
+    overall: float
+    criteria: Mapping[str, float]
 
 
 class RubricShape:
@@ -313,6 +325,28 @@ class TextBelief:
             [weight * self._under(assumption, scored) for weight, scored in self._score_members()]
         )
 
+    def expected(self) -> ExpectedScore | None:
+        """The score by what is believed of each item; None where judges are asked and none
+        answered.
+        """
+        if self.asks_judges and not self.looks:
+            return None
+        overall, criteria = 0.0, dict[str, float]()
+        # Weights do not sum to 1 exactly, and what code answers is exact.
+        assumed = assumptions(self.tallies) if self.tallies else {_ANY: 1.0}
+        members = product(assumed.items(), self._score_members())
+        for (one, weight), (share_of_scores, scored) in members:
+            odds = self._odds(one, scored)
+            found, whole = self._shape.contract.moments(
+                {key: None if own is None else _moments(own) for key, own in odds.items()}
+            )
+            overall += weight * share_of_scores * whole.mean
+            for id, moments in found.items():
+                criteria[id] = criteria.get(id, 0.0) + weight * share_of_scores * moments.mean
+        return ExpectedScore(
+            _points(overall), {id: _points(value) for id, value in criteria.items()}
+        )
+
     @property
     def signature(self) -> tuple[CountShape, tuple[PartHistories[History], ...]] | None:
         """What decides how probable it is that it passes: texts with equal ones are alike. None
@@ -380,6 +414,17 @@ class TextBelief:
             for weight, (_, found) in zip(weights, members, strict=True)
             if weight > NEGLIGIBLE * whole
         ]
+
+
+def _moments(odds: Odds) -> Moments:
+    """The mean of an item's answer, in points."""
+    if isinstance(odds, float):
+        return Moments(100.0 * odds, 0.0)
+    return Moments(sum([mass * mean for mass, mean, _ in odds]), 0.0)
+
+
+def _points(value: float) -> float:
+    return min(max(value, 0.0), 100.0)
 
 
 @lru_cache(maxsize=4_096)

@@ -1,0 +1,1 @@
+"""honestone inside other tools' programs, a module a tool; each works without its tool installed."""

@@ -1,0 +1,219 @@
+"""An evaluator for GEPA (`pip install "honestone[gepa]"`): candidates are scored by a rubric.
+
+    from gepa.optimize_anything import EngineConfig, GEPAConfig, optimize_anything
+    from honestone.integrations.gepa import RubricEvaluator
+
+    evaluator = RubricEvaluator("rubric.yaml", judges=["claude:haiku"], max_calls=200)
+    found = optimize_anything(
+        seed_candidate=text,
+        evaluator=evaluator,
+        config=GEPAConfig(engine=EngineConfig(parallel=False), stop_callbacks=[evaluator.is_spent]),
+    )
+
+GEPA chooses the highest of many noisy scores, which is too high for that reason alone. So the
+winner is certified by judges that it was not optimised against: `honestone eval best.md -r
+rubric.yaml --judge OTHER --sure 95`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Final, NamedTuple, Unpack
+
+from honestone.api import evaluate
+from honestone.app.doors.given import GivenRubric, Judges
+from honestone.app.judging.evaluated import Evaluated
+from honestone.app.keywords import JudgingKeywords
+from honestone.core.errors import CouldNotJudge
+from honestone.core.judging.rubric import LEAST_LOOKS
+from honestone.report.documents.scorecard import CriterionDoc, UsageDoc
+
+# What an optimiser needs to know of a candidate is less than what a certificate needs.
+SURE: Final = 80.0
+MAX_LOOKS: Final = 6
+
+
+class Evaluation(NamedTuple):
+    """What `gepa.optimize` asks of an evaluator: score and objectives from 0 to 1, and reasons."""
+
+    score: float
+    feedback: str
+    objective_scores: dict[str, float]
+
+
+class _Asked(NamedTuple):
+    """What is judged; equal ones are judged once."""
+
+    text: str
+    input: str | None
+    reference: str | None
+
+
+@dataclass(slots=True)
+class _Budget:
+    """Judge calls and US dollars of all candidates together; None: not limited."""
+
+    max_calls: int | None
+    max_usd: float | None
+    calls: int = 0
+    usd: float = 0.0
+
+    @property
+    def calls_left(self) -> int | None:
+        return None if self.max_calls is None else self.max_calls - self.calls
+
+    @property
+    def usd_left(self) -> float | None:
+        return None if self.max_usd is None else self.max_usd - self.usd
+
+    def has(self, calls: int) -> bool:
+        """Whether so many calls, and any money, are left."""
+        calls_left, usd_left = self.calls_left, self.usd_left
+        return (calls_left is None or calls_left >= calls) and (usd_left is None or usd_left > 0.0)
+
+
+class RubricEvaluator:
+    """Scores candidates by a rubric. Give it to `optimize_anything` as `evaluator`, its
+    `of_response` to `gepa.optimize`, and its `is_spent` to either as a stop callback.
+
+    `rubric`, `judges`, `folder`, `store` and the other options are those of `honestone.evaluate`.
+    Of each text two judges are asked, and then more, one look at a time, until it is `sure` percent
+    certain whether the contract is met (80), or `max_looks` (6) are used. `max_calls` and `max_usd`
+    limit all candidates together. A text that was judged before costs nothing.
+    """
+
+    def __init__(
+        self,
+        rubric: GivenRubric,
+        *,
+        judges: Judges,
+        folder: str | PathLike[str] | None = None,
+        store: str | PathLike[str] | None = None,
+        **options: Unpack[JudgingKeywords],
+    ) -> None:
+        self._rubric, self._judges = rubric, judges
+        self._folder, self._store = folder, store
+        self._budget = _Budget(options.pop("max_calls", None), options.pop("max_usd", None))
+        options.setdefault("sure", SURE)
+        self._max_looks = options.setdefault("max_looks", MAX_LOOKS) or MAX_LOOKS
+        self._options = options
+        self._known: dict[_Asked, Evaluated] = {}
+        self._inputs: set[tuple[str | None, str | None]] = set()
+        self._lock = threading.Lock()
+
+    @property
+    def calls(self) -> int:
+        """Judge calls so far."""
+        return self._budget.calls
+
+    @property
+    def usd(self) -> float:
+        """US dollars so far, as far as prices are known."""
+        return self._budget.usd
+
+    def __call__(
+        self, candidate: str | Mapping[str, str], example: object = None
+    ) -> tuple[float, dict[str, Any]]:
+        """The expected score (0-1) of a candidate, and what a reflecting model is told of it.
+        `example` is what the text answers: a text, or a mapping with `input` and `answer`.
+
+        Raises CouldNotJudge where no judge answered, or the budget is used up: that is no score.
+        """
+        found = self._evaluation(_Asked(_text_of(candidate), *_input_of(example)))
+        return found.score, {"scores": found.objective_scores, "Feedback": found.feedback}
+
+    def of_response(self, data: Mapping[str, Any], response: str) -> Evaluation:
+        """The same of what a model replied to an example of `gepa.optimize`."""
+        return self._evaluation(_Asked(response, *_input_of(data)))
+
+    def is_spent(self, state: object = None) -> bool:
+        """Whether less is left than one more candidate may need."""
+        return not self._budget.has(self._max_looks * max(len(self._inputs), 1))
+
+    def _evaluation(self, asked: _Asked) -> Evaluation:
+        found = self._judged(asked)
+        expected = found.expected
+        if expected is None:
+            raise CouldNotJudge(f"no judge answered: {found.error or found.verdict}")
+        return Evaluation(
+            score=expected.overall / 100.0,
+            feedback="\n".join([*found.report.belief_words, *_reasons(found.report.criteria)]),
+            objective_scores={id: points / 100.0 for id, points in expected.criteria.items()},
+        )
+
+    def _judged(self, asked: _Asked) -> Evaluated:
+        with self._lock:
+            self._inputs.add((asked.input, asked.reference))
+            if asked in self._known:
+                return self._known[asked]
+            granted = self._take()
+        used = granted
+        try:
+            found = evaluate(
+                asked.text,
+                self._rubric,
+                judges=self._judges,
+                input=asked.input,
+                reference=asked.reference,
+                folder=self._folder,
+                store=self._store,
+                **self._limited(granted),
+            )
+            usage = found.report.usage or UsageDoc()
+            used = usage.judge_calls
+        finally:
+            with self._lock:
+                self._budget.calls += used - granted
+        with self._lock:
+            self._budget.usd += usage.usd or 0.0
+            self._known[asked] = found
+        return found
+
+    def _take(self) -> int:
+        """Calls for one text, counted as used until it is known how many were."""
+        if not self._budget.has(LEAST_LOOKS):
+            raise CouldNotJudge(
+                "the budget of the evaluator is used up",
+                hint="give its `is_spent` to GEPA as a stop callback, or raise max_calls or max_usd",
+            )
+        left = self._budget.calls_left
+        granted = self._max_looks if left is None else min(self._max_looks, left)
+        self._budget.calls += granted
+        return granted
+
+    def _limited(self, calls: int) -> JudgingKeywords:
+        limits = self._options.copy()
+        limits["max_calls"] = calls
+        if self._budget.usd_left is not None:
+            limits["max_usd"] = self._budget.usd_left
+        return limits
+
+
+def _text_of(candidate: str | Mapping[str, str]) -> str:
+    """A candidate of several parts is judged as one text, each under its name."""
+    if isinstance(candidate, str):
+        return candidate
+    if len(candidate) == 1:
+        return next(iter(candidate.values()))
+    return "\n\n".join(f"# {name}\n\n{text}" for name, text in candidate.items())
+
+
+def _input_of(example: object) -> tuple[str | None, str | None]:
+    """What a text answers, and the answer that is known to be right."""
+    if isinstance(example, Mapping):
+        input, answer = example.get("input"), example.get("answer")
+        return (None if input is None else str(input)), (None if answer is None else str(answer))
+    return (None if example is None else str(example)), None
+
+
+def _reasons(criteria: Sequence[CriterionDoc]) -> list[str]:
+    """What is not met, with what a judge suggests."""
+    return [
+        f"not met: {item.asked}" + (f" ({item.suggestion})" if item.suggestion else "")
+        for one in criteria
+        for item in one.items
+        if item.is_problem
+    ]

@@ -1,0 +1,131 @@
+"""The evaluator for GEPA: what a candidate scores, what it is told, and what that may cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import honestone
+from honestone.integrations.gepa import RubricEvaluator
+
+RUBRIC = {
+    "threshold": 75,
+    "floor": 0,
+    "criteria": [
+        {"id": word, "requirement": f"It names the {word}"} for word in ("apple", "pear", "plum")
+    ],
+}
+
+
+class Panel:
+    """Judges that name what they miss; their looks are counted. `misread` looks say the contrary."""
+
+    def __init__(self, *, misread: tuple[int, ...] = ()) -> None:
+        self.looks = 0
+        self.inputs: list[object] = []
+        self._misread = misread
+
+    def named(self, name: str) -> Any:
+        def judge(request: dict[str, Any]) -> dict[str, Any]:
+            self.looks += 1
+            self.inputs.append(request.get("input"))
+            text, wrong = request["artifact"]["text"], self.looks in self._misread
+            return {
+                "criteria": {
+                    one["id"]: {
+                        "met": (one["id"] in text) is not wrong,
+                        "suggestion": f"name the {one['id']}, says {name} {self.looks}",
+                    }
+                    for one in request["criteria"]
+                }
+            }
+
+        judge.__name__ = judge.__qualname__ = name
+        return judge
+
+
+def test_a_score_is_what_is_expected_and_not_the_mean_of_the_marks() -> None:
+    """One look of four misread everything: the mean loses a quarter, the expected score little."""
+    right = Panel()
+    wrong = Panel(misread=(1,))
+    scores = []
+    for panel in (right, wrong):
+        evaluator = RubricEvaluator(
+            RUBRIC, judges=[panel.named("a"), panel.named("b")], sure=99, max_looks=4
+        )
+        scores.append(evaluator("apple pear plum")[0])
+    assert 1.0 >= scores[0] > scores[1] > 0.75
+
+
+def test_reasons_and_each_criterion_come_back() -> None:
+    """What is not met with its suggestion, how sure that is, and a score of each criterion."""
+    panel = Panel()
+    evaluator = RubricEvaluator(RUBRIC, judges=[panel.named("a"), panel.named("b")])
+    score, told = evaluator({"text": "apple pear"})
+    assert 0.5 < score < 0.8
+    assert told["scores"]["apple"] > 0.9 > 0.2 > told["scores"]["plum"]
+    assert "not met: It names the plum (name the plum" in told["Feedback"]
+    assert "% sure that the contract is met" in told["Feedback"]
+    assert "apple" not in told["Feedback"]
+
+
+def test_a_clear_candidate_costs_fewer_looks_than_an_open_one() -> None:
+    """It is asked by need."""
+    clear, open_one = Panel(), Panel(misread=(1, 3, 5))
+    for panel in (clear, open_one):
+        evaluator = RubricEvaluator(RUBRIC, judges=[panel.named("a"), panel.named("b")], sure=95)
+        evaluator("apple pear plum")
+    assert clear.looks < open_one.looks <= 6
+
+
+def test_a_text_that_was_judged_costs_nothing() -> None:
+    """An optimiser asks about a parent again and again; another example is another question."""
+    panel = Panel()
+    evaluator = RubricEvaluator(RUBRIC, judges=[panel.named("a"), panel.named("b")])
+    first = evaluator("apple")
+    looks = panel.looks
+    assert evaluator("apple") == first and panel.looks == looks == evaluator.calls
+    found = evaluator.of_response({"input": "Which fruit?", "answer": "a pear"}, "apple")
+    assert found.score == first[0] and panel.looks > looks and panel.inputs[-1] == "Which fruit?"
+
+
+@pytest.mark.parametrize("most", [6, 13, 20])
+def test_it_keeps_to_its_budget(most: int) -> None:
+    """It says when it is spent, early enough for one more candidate; after that it gives no score."""
+    panel = Panel(misread=tuple(range(1, 100, 2)))
+    evaluator = RubricEvaluator(
+        RUBRIC, judges=[panel.named("a"), panel.named("b")], sure=99, max_calls=most
+    )
+    tried = 0
+    while not evaluator.is_spent():
+        evaluator(f"text {tried}")
+        tried += 1
+    assert tried >= 1 and panel.looks == evaluator.calls <= most
+    while most - evaluator.calls >= 2:
+        evaluator(f"more {evaluator.calls}")
+    with pytest.raises(honestone.CouldNotJudge, match="budget"):
+        evaluator("one more")
+    assert panel.looks <= most
+
+
+def test_nobody_who_answers_is_no_score() -> None:
+    """A failure is never a number."""
+
+    def gone(request: dict[str, Any]) -> dict[str, Any]:
+        raise RuntimeError("the model is gone")
+
+    with pytest.raises(honestone.CouldNotJudge, match="no judge answered"):
+        RubricEvaluator(RUBRIC, judges=[gone])("apple")
+
+
+def test_code_alone_scores_exactly() -> None:
+    """Checks need no look."""
+    rubric = {
+        "criteria": [
+            {"id": "a", "check": {"contains": "x"}},
+            {"id": "b", "check": {"contains": "y"}},
+        ]
+    }
+    evaluator = RubricEvaluator(rubric, judges=[])
+    assert evaluator("x")[0] == 0.5 and evaluator("x y")[0] == 1.0 and evaluator.calls == 0
