@@ -225,6 +225,39 @@ def test_the_folders_of_a_loop_that_was_ended_are_swept(tmp_path: Path, number: 
     assert [name for name in os.listdir(tmp_path / "tmp") if name.startswith("honestone-")] == []
 
 
+WAITING = """
+import pathlib, sys, threading
+pathlib.Path(DESK, 'asked').touch()
+threading.Event().wait()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_run_whose_check_takes_for_ever(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    """A judge is asked while the check is made, and the signal ends both at once: 150 files with
+    a pattern of five seconds each.
+    """
+    desk = Desk.new(tmp_path)
+    for n in range(150):
+        desk.put(f"art/{n}.md", "a" * 3000 + "!")
+    desk.put("j.py", WAITING.replace("DESK", repr(str(desk.folder))))
+    check = "{not-regex: '(a+)+$', path: '*.md'}"
+    desk.put(
+        "r.yaml",
+        "rubric: 1\ncriteria: [{id: good, requirement: It is good}, "
+        f"{{id: short, requirement: It is, check: {check}}}]\n",
+    )
+    judge = f"script:{PYTHON} j.py"
+    running = desk.start("eval", "art", "--rubric", "r.yaml", "--judge", judge)
+    assert waited(lambda: desk.has("asked"))
+    running.send_signal(number)
+    _, err = running.communicate(timeout=120)
+    assert running.returncode == 130 and "interrupted" in err, err
+    assert "Traceback" not in err
+
+
 def test_a_folder_that_is_in_use_stays(tmp_path: Path) -> None:
     """What another process works in is not swept."""
     desk, words = desk_at(tmp_path)

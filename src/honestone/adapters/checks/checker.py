@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol, cast
 
+from honestone.adapters.checks import computing
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.check_input import Setting, Subject
 from honestone.core.artifact import Version
@@ -29,12 +30,6 @@ from honestone.system.files import printable
 from honestone.system.telemetry import is_traced, span_of
 
 
-class Answers(Protocol):
-    """A module that answers checks of one family."""
-
-    async def find(self, check: Check, subject: Subject) -> Finding: ...
-
-
 class Needs(Protocol):
     """The same module's part about what a check needs besides a text."""
 
@@ -46,8 +41,8 @@ class Needs(Protocol):
 
 
 FAMILIES: Final = {
-    name: f"honestone.adapters.checks.{name}"
-    for name in ("text", "data", "files", "code", "scripts", "trace", "likeness", "embeddings")
+    **computing.COMPUTING,
+    **{name: f"honestone.adapters.checks.{name}" for name in ("code", "scripts", "embeddings")},
 }
 
 _MET: Final = Finding(met=True)
@@ -180,7 +175,9 @@ class CheckRunner:
         """The same of what is judged and is at hand."""
         compiled = [self.compile(check) for check in checks]
         texts = [one for one in compiled if one is not None]
-        text_answers = iter(self.run_texts(texts, subject.text) if texts else ())
+        text_answers = iter(
+            await computing.text_answers(texts, subject.text, self._setting) if texts else ()
+        )
         return [
             _finding(*next(text_answers)) if one is not None else await _find(check, subject)
             for check, one in zip(checks, compiled, strict=True)
@@ -260,16 +257,23 @@ async def _answered(check: Check, subject: Subject) -> Finding:
 
 
 async def _by_family(check: Check, subject: Subject) -> Finding:
-    family = cast(Answers, _family(check))
     if not is_transformed(check):
-        return await family.find(check, subject)
+        return await _in_reach(check, subject)
     from honestone.adapters.checks.scripts import transformed
 
     changed = await transformed(check, subject)
     if isinstance(changed, Finding):
         return changed
     with changed:
-        return await family.find(check, changed)
+        return await _in_reach(check, changed)
+
+
+async def _in_reach(check: Check, subject: Subject) -> Finding:
+    """What the check's family finds, so that signals and deadlines are met meanwhile."""
+    family = cast(computing.Family, _family(check))
+    if KINDS[check.kind].family in computing.COMPUTING:
+        return await computing.found(family, check, subject)
+    return await family.find(check, subject)
 
 
 def _needs(check: Check) -> Iterator[Needs]:

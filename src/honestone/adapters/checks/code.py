@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from honestone.adapters.checks import grading
-from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.check_input import (
     CheckWorkspace,
     Setting,
@@ -30,6 +29,7 @@ from honestone.adapters.checks.check_input import (
     finding,
     state_of,
 )
+from honestone.adapters.checks.computing import text_answers
 from honestone.adapters.checks.grading import exit_words, last_words_of
 from honestone.adapters.checks.pytest_counts import (
     TestCounts,
@@ -403,14 +403,15 @@ async def _command(check: Check, subject: Subject) -> CheckAnswer:
         raise FinalAnswer(None, f"could not run{last_words_of(ended)}")
     if ended.exit != expected:
         return False, f"{exit_words(ended.exit)}, expected {expected}{last_words_of(ended)}"
-    return _as_printed(check, ended)
+    return await _as_printed(check, subject, ended)
 
 
-def _as_printed(check: Check, ended: process.Ended) -> CheckAnswer:
+async def _as_printed(check: Check, subject: Subject, ended: process.Ended) -> CheckAnswer:
     stdout = ended.stdout.decode(errors="replace")
     for kind, value in check.option("expect_stdout", dict[str, str]()).items():
         printed = Check(kind=kind, value=value)
-        met, note = text_checks.text_answer(compile_text_check(printed), stdout)
+        compiled = compile_text_check(printed)
+        ((met, note),) = await text_answers([compiled], stdout, subject.setting)
         if not met:
             return met, f"stdout: {note}"
     return True, f"{exit_words(ended.exit)}{last_words_of(ended)}"

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Final, NoReturn, TypeVar
+from typing import Final, TypeVar
 
 from honestone.adapters.checks.check_input import Subject, over_texts
 from honestone.core.checking.checks import (
@@ -31,6 +31,7 @@ from honestone.ports import Finding
 T = TypeVar("T")
 
 PATTERN_SECONDS: Final = 5.0
+_AGAIN_SECONDS: Final = 0.1
 TOOK_TOO_LONG: Final = f"the pattern takes more than {PATTERN_SECONDS:g} s on this text (repeats that overlap: simplify it)"
 
 
@@ -50,24 +51,25 @@ def text_answers(checks: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
     Setting an alarm takes longer than most patterns, so one is set for all of them. When it rings,
     each pattern is tried again by itself, with the whole time.
     """
-    slow = [one for one in checks if _needs_time(one, text)]
+    slow = [one for one in checks if needs_time(one, text)]
     if len(slow) > 1 and can_interrupt():
         try:
             found = iter(in_time(lambda: [one.evaluate(text) for one in slow], PATTERN_SECONDS))
         except TookTooLong:
             pass
         else:
-            return [next(found) if _needs_time(one, text) else one.evaluate(text) for one in checks]
+            return [next(found) if needs_time(one, text) else one.evaluate(text) for one in checks]
     return [text_answer(one, text) for one in checks]
 
 
-def _needs_time(compiled: TextCheck, text: str) -> bool:
+def needs_time(compiled: TextCheck, text: str) -> bool:
+    """Whether a pattern may take long on a text of this length."""
     return compiled.guard_from is not None and len(text) >= compiled.guard_from
 
 
 def text_answer(compiled: TextCheck, text: str) -> CheckAnswer:
     """What a compiled check says of a text, in bounded time."""
-    if not _needs_time(compiled, text):
+    if not needs_time(compiled, text) or _is_limited():
         return compiled.evaluate(text)
     try:
         if can_interrupt():
@@ -92,23 +94,42 @@ def can_interrupt() -> bool:
     )
 
 
-def in_time(compute: Callable[[], T], seconds: float) -> T:
-    """Compute, or raise TookTooLong. The pattern matcher looks for signals as it goes, so it can be
+class _Alarm:
+    """The handler of SIGALRM while `in_time` computes."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self._error = error
+        self.is_over = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        if not self.is_over:
+            raise self._error
+
+
+def _is_limited() -> bool:
+    """Whether `in_time` limits what this thread computes: no limit fits within another."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and isinstance(signal.getsignal(signal.SIGALRM), _Alarm)
+
+
+def in_time(
+    compute: Callable[[], T], seconds: float, error: type[BaseException] = TookTooLong
+) -> T:
+    """Compute, or raise `error`. The pattern matcher looks for signals as it goes, so it can be
     broken off.
     """
-
-    def stop(_number: int, _frame: FrameType | None) -> NoReturn:
-        raise TookTooLong
-
-    before = signal.signal(signal.SIGALRM, stop)
+    alarm = _Alarm(error)
+    before = signal.signal(signal.SIGALRM, alarm)
     try:
-        # Once: a second alarm could come while the handler is put back, and would end the process.
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        # Again and again: what is raised while Python frees an object is lost.
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
         try:
             return compute()
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            alarm.is_over = True
     finally:
+        alarm.is_over = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
