@@ -174,7 +174,6 @@ DONE := a1_arithmetic_and_gates a2_improve_loop b1_replies_read_right b2_model_r
 SLOW := b3_real_clis f1_policies f2_calibrate_noise_audit g1_hooks_and_steps g2_agent_install g3_mcp i1_cluster k1_everyday \
 	m1_foreign
 SCRIPTS := ../shared/acceptance
-# The agent CLIs have time limits of their own, which a busy machine can exceed. So a script that fails is run a second time.
 acceptance: $(READY) ## the acceptance scripts next to this checkout, where they are; NAMES: these alone
 	@tools/make/acceptance.sh $(SCRIPTS) $(BIN)/python $(or $(NAMES),$(DONE))
 

@@ -1,5 +1,4 @@
-"""Run acceptance scripts, each a second time where it fails, without the statements that contradict
-a later issue.
+"""Run acceptance scripts, without the statements that contradict a later issue.
 
     python tools/acceptance.py SCRIPTS NAME... [--one-cpu NAME]
 
@@ -31,15 +30,22 @@ LEFT_OUT = {
     ),
 }
 
+# It drives real agent CLIs, whose own time limits a busy machine exceeds: a failure is tried once
+# more. Every other script runs once.
+SECOND_TRY = frozenset({"b3_real_clis"})
+
 
 def main() -> int:
     scripts, *names = [word for word in sys.argv[1:] if not word.startswith("--one-cpu=")]
     alone = {word.partition("=")[2] for word in sys.argv[1:] if word.startswith("--one-cpu=")}
     failed = [
-        name for name in names if not (holds(scripts, name, alone) or holds(scripts, name, alone))
+        name
+        for name in names
+        if not holds(scripts, name, alone)
+        and not (name in SECOND_TRY and holds(scripts, name, alone))
     ]
     if failed:
-        print(f"failed twice: {', '.join(failed)}")
+        print(f"failed: {', '.join(failed)}")
     return bool(failed)
 
 
