@@ -18,6 +18,7 @@ command: these start the installed program.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import functools
 import gc
 import importlib
@@ -135,10 +136,46 @@ def import_all() -> None:
             importlib.import_module(module.name)
     for name in _IMPORTED_LATE:
         importlib.import_module(name)
-    # A table of the package, which every command with a judge's program parses.
-    importlib.import_module("honestone.core.checking.known_programs").recipes()
+    _fill_caches()
     gc.collect()
     gc.freeze()
+    _use_huge_pages()
+
+
+def _fill_caches() -> None:
+    """Tables and patterns of the core are the same for every command: each would read and compile
+    them again.
+    """
+    import honestone
+    from honestone.core.authoring.lint import lint
+    from honestone.core.checking.known_programs import recipes
+
+    recipes()
+    lint(honestone.parse_rubric("rubric: 1\ncriteria: [It names a fruit]"))
+
+
+_MADV_COLLAPSE = 25
+_HUGE = 2 << 20
+
+
+def _use_huge_pages() -> None:
+    """A fork copies the tables of pages: of huge ones there are fewer, which halves its time.
+
+    Linux 6.1 and newer; elsewhere the pages stay as they are.
+    """
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for area in maps.read_text().splitlines():
+        addresses, rights, *_, name = area.split(maxsplit=5)
+        if rights != "rw-p" or name not in ("0", "[heap]"):
+            continue
+        start, end = (int(address, 16) for address in addresses.split("-"))
+        first, last = -(-start // _HUGE) * _HUGE, end // _HUGE * _HUGE
+        if first < last:
+            advise(first, last - first, _MADV_COLLAPSE)
 
 
 def _serve(folder: str) -> int:

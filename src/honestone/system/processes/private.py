@@ -144,7 +144,7 @@ def sweep() -> int:
         if not name.startswith(_PREFIX):
             continue
         place = Path(folder, name)
-        if os.path.realpath(place) not in held and _is_left(place):
+        if _is_left(place) and os.path.realpath(place) not in held:
             end_inhabitants(place)
             remove(place)
             removed += not place.exists()
