@@ -88,8 +88,10 @@ def not_as_staged(files: Iterable[Path], near: Path) -> list[Path]:
     if not inside:
         return []
     staged = _entries(_git(top, "ls-files", "-s", "-z", "--", *inside, literal=True))
-    known = _entries(_git(top, "ls-tree", "-z", "--full-tree", "HEAD", "--", *inside, literal=True))
-    found = [path for name, path in inside.items() if name in known and name not in staged]
+    committed = _entries(
+        _git(top, "ls-tree", "-z", "--full-tree", "HEAD", "--", *inside, literal=True)
+    )
+    found = [path for name, path in inside.items() if name in committed and name not in staged]
     found += [
         inside[name] for name, (mode, _) in staged.items() if name in inside and mode == _LINK
     ]

@@ -129,8 +129,8 @@ class Declared:
         if value is None and self.is_optional:
             return None
         if self.choices and self.kind is str and not self.is_many:
-            known = ", ".join(self.choices)
-            return None if value in self.choices else f"{value!r}, but must be one of {known}"
+            choices = ", ".join(self.choices)
+            return None if value in self.choices else f"{value!r}, but must be one of {choices}"
         return None if self._is_within(value) else f"{value}, but must be {self._bounds}"
 
     def _is_within(self, value: object) -> bool:

@@ -277,8 +277,8 @@ class RecordedCase:
         answered: str | None = None,
     ) -> RecordedCase:
         about = {"asked": asked, "answered": None if answered == case.input else answered}
-        given = {name: value for name, value in about.items() if value is not None}
-        return cls({**case_to_plain(case), "rubric": rubric, "contract": contract, **given}, case)
+        stated = {name: value for name, value in about.items() if value is not None}
+        return cls({**case_to_plain(case), "rubric": rubric, "contract": contract, **stated}, case)
 
     @property
     def id(self) -> str:

@@ -47,14 +47,14 @@ async def converse(ask: Callable[[Task], Awaitable[Output]], task: Task) -> Outp
 
 def _trace(traces: Sequence[Trace], replies: list[str]) -> Trace:
     calls = [trace.tool_calls for trace in traces]
-    known = [one for one in calls if one is not None]
-    is_whole = len(known) == len(calls)
+    reported = [one for one in calls if one is not None]
+    is_whole = len(reported) == len(calls)
     loaded = [trace.skill_loaded for trace in traces]
     skill_loaded = None if None in loaded else False
     if True in loaded:
         skill_loaded = True
     return Trace(
-        tool_calls=tuple(chain.from_iterable(known)) if is_whole else None,
+        tool_calls=tuple(chain.from_iterable(reported)) if is_whole else None,
         skill_loaded=skill_loaded,
         extra={**traces[-1].extra, "replies": replies},
         **{name: _sum([getattr(trace, name) for trace in traces]) for name in _SUMMED},
@@ -66,5 +66,5 @@ _Number = TypeVar("_Number", int, float)
 
 def _sum(values: Sequence[_Number | None]) -> _Number | None:
     """None where any is unknown."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    reported = [value for value in values if value is not None]
+    return sum(reported) if len(reported) == len(values) else None

@@ -141,7 +141,7 @@ class TextEvaluator:
     @classmethod
     def of(cls, rubric: Rubric, checker: Checker) -> TextEvaluator | None:
         """None where anything but a text check is asked."""
-        found: list[_Criterion] = []
+        criteria: list[_Criterion] = []
         for criterion, _ in rubric.walk():
             checks: list[TextCheck] = []
             for item in criterion.items:
@@ -152,8 +152,8 @@ class TextEvaluator:
             if checks:
                 keys = tuple((criterion.id, item.id) for item in criterion.items)
                 name = msgspec.json.encode(criterion.id) + b":"
-                found.append(_Criterion(name, keys, tuple(checks), {}, {}))
-        return cls(found, checker)
+                criteria.append(_Criterion(name, keys, tuple(checks), {}, {}))
+        return cls(criteria, checker)
 
     def judge_all(
         self, loaded: Iterable[tuple[str, Version]], store: Store, contract: str, *, fresh: bool
@@ -162,11 +162,11 @@ class TextEvaluator:
         waiting = iter(loaded)
         while chunk := list(islice(waiting, CHUNK)):
             keys = [f"checks:{contract[7:39]}:{version.digest[7:]}" for _, version in chunk]
-            known = {} if fresh else store.replies(keys)
+            replies = {} if fresh else store.replies(keys)
             out: list[BulkJudged] = []
             new: dict[str, msgspec.Raw] = {}
             for (path, version), key in zip(chunk, keys, strict=True):
-                stored = known.get(key)
+                stored = replies.get(key)
                 parts = None if stored is None else self._recorded(stored)
                 if stored is None or parts is None:
                     parts = self._look(version.text)
@@ -343,8 +343,8 @@ class Evaluation:
         await journal.append_many(self.run, [judgement.event for judgement, _ in found])
 
     def _load(self, path: Path) -> Loaded:
-        found = self.looked_at.pop(path, None)
-        return found or load_artifact(
+        loaded = self.looked_at.pop(path, None)
+        return loaded or load_artifact(
             self.base / path, exclude=self.exclude, max_bytes=self.max_bytes
         )
 
@@ -424,9 +424,9 @@ class Evaluation:
         return JudgedArtifact(event, output if output is not None else version.text), blobs
 
     def _load_text(self, path: Path) -> Version:
-        found = self.looked_at.pop(path, None)
-        if found:
-            return found.version
+        loaded = self.looked_at.pop(path, None)
+        if loaded:
+            return loaded.version
         return load_file(self.base / path if self.base.parts else path, max_bytes=self.max_bytes)
 
     def judge_text_subjects(

@@ -293,11 +293,11 @@ class TaskJudgement(Judgement[SuiteLoopState]):
         """
         if self._edits is None:
             return {}
-        known = loop.state.ranks
+        ranks = loop.state.ranks
         before, failed = loop.version(base), failed_tasks(loop.state.card(base), self._train)
         for one in new:
             version = one.version or ""
-            if version in known or await loop.out_of_budget():
+            if version in ranks or await loop.out_of_budget():
                 continue
             score, spend = await self._edits.score(
                 before, loop.version(version), [task.task_id for task in failed], loop.meter
@@ -307,7 +307,7 @@ class TaskJudgement(Judgement[SuiteLoopState]):
         scores = {
             one.version or "": score
             for one in new
-            if (score := known.get(one.version or "")) is not None
+            if (score := ranks.get(one.version or "")) is not None
         }
         return scores if len(scores) == len(new) else {}
 

@@ -122,9 +122,9 @@ class Live:
             id(one): one for one in (self.meter, *(part.meter for part in self._parts))
         }.values()
         spent = [part for meter in meters for part in (meter.before, meter.spent)]
-        known = [one.usd for one in spent if one.usd is not None]
+        prices = [one.usd for one in spent if one.usd is not None]
         self._calls = max(self._calls, sum(one.judge_calls for one in spent))
-        self._usd = max(self._usd or 0.0, sum(known)) if known else self._usd
+        self._usd = max(self._usd or 0.0, sum(prices)) if prices else self._usd
         within = "; ".join(
             f"{one.done} of {one.total}, {one.doing}" for one in parts if not self.is_sum
         )

@@ -76,15 +76,17 @@ class Place:
         alone.
         """
         try:
-            found = load_artifact(
+            version = load_artifact(
                 self.target, exclude=self.exclude, max_bytes=self.max_bytes
             ).version
         except FileError:
             return Version({}, is_folder=True)
-        if not found.is_folder:
-            return found
+        if not version.is_folder:
+            return version
         ours = {*before.files, *after.files}
-        return Version({name: e for name, e in found.files.items() if name in ours}, is_folder=True)
+        return Version(
+            {name: e for name, e in version.files.items() if name in ours}, is_folder=True
+        )
 
     def forbidden(self, before: Version, after: Version | None) -> list[str]:
         """What a worker made where nothing of the artifact may be, or changed although it judges."""
@@ -124,11 +126,11 @@ def _passes_link(root: Path, name: str) -> bool:
     )
 
 
-def is_mix(found: Version, before: Version, after: Version) -> bool:
+def is_mix(on_disk: Version, before: Version, after: Version) -> bool:
     """Whether every file is as in one version or the other: a delivery that was cut off."""
-    paths = {*found.files, *before.files, *after.files}
+    paths = {*on_disk.files, *before.files, *after.files}
     return all(
-        found.files.get(path) in (before.files.get(path), after.files.get(path)) for path in paths
+        on_disk.files.get(path) in (before.files.get(path), after.files.get(path)) for path in paths
     )
 
 
@@ -152,20 +154,20 @@ def require_resumable(place: Place, state: LoopState, store: Store, run: str) ->
     Raises UsageError.
     """
     try:
-        found = place.on_disk()
+        on_disk = place.on_disk()
     except FileError as error:
         raise UsageError(
             f"run {run} is unfinished, but its artifact cannot be read: {error.message}",
             hint="bring the file back, or start over with --fresh",
         ) from None
-    if found.digest in state.accepted_versions:
+    if on_disk.digest in state.accepted_versions:
         return
     if state.delivering is not None:
         before, after = load_version(store, state.delivered), load_version(store, state.delivering)
         if place.output is None:
             sweep(place.path, before, after)
-            found = place.on_disk()
-        if is_mix(found, before, after):
+            on_disk = place.on_disk()
+        if is_mix(on_disk, before, after):
             return
     raise UsageError(
         f"run {run} on {place.named!r} is unfinished, and the file has been edited since",

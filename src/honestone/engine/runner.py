@@ -110,8 +110,8 @@ class Heartbeat:
     def take_lost(self) -> list[QueuedCase]:
         """Cases that were lost too often, each once."""
         with self._lock:
-            found, self.lost = self.lost, []
-            return found
+            lost, self.lost = self.lost, []
+            return lost
 
     def stop(self) -> None:
         self._stopped.set()

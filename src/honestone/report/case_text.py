@@ -45,19 +45,19 @@ def _excerpt_lines(case: CaseDoc, style: Style) -> Iterator[str]:
 
 
 def _missed_lines(case: CaseDoc, style: Style, listed: Iterable[JudgeDoc] = ()) -> Iterator[str]:
-    found = misses(case, listed)
-    for miss in found[:MOST_MISSES]:
+    missed = misses(case, listed)
+    for miss in missed[:MOST_MISSES]:
         yield from miss_lines(miss, style)
-    if len(found) > MOST_MISSES:
-        yield f"and {len(found) - MOST_MISSES:,} more; --json has them all"
+    if len(missed) > MOST_MISSES:
+        yield f"and {len(missed) - MOST_MISSES:,} more; --json has them all"
 
 
-def unmet_lines(found: ScorecardDoc, *, input: str | None, output: str | None) -> list[str]:
+def unmet_lines(card: ScorecardDoc, *, input: str | None, output: str | None) -> list[str]:
     """The same of one output: what it misses comes first, where a summary has room for one line."""
     case = CaseDoc(
         id="",
-        status="failed" if found.verdict == "fail" else "inconclusive",
-        **fields_of(found, "reasons", "score", "threshold", "criteria", "judges", "contract"),
+        status="failed" if card.verdict == "fail" else "inconclusive",
+        **fields_of(card, "reasons", "score", "threshold", "criteria", "judges", "contract"),
         unstable=False,
         input=input,
         output=output,
@@ -68,18 +68,18 @@ def unmet_lines(found: ScorecardDoc, *, input: str | None, output: str | None) -
 def excerpts_of(case: CaseDoc, columns: int, more: str = "…") -> list[tuple[str, list[str]]]:
     """`input` and `output` with a few lines of each, of so many columns."""
     given, output = re.sub(r"\n\s*\n", "\n", text_of(case.input)), text_of(case.output)
-    found = (
+    excerpts = (
         [("input", excerpt(given, columns=columns, rows=INPUT_ROWS, more=more))]
         if given.strip()
         else []
     )
     if output.strip():
-        found.append(
+        excerpts.append(
             ("output", excerpt(output, columns=columns, at=evidence_place(case), more=more))
         )
     elif case.output is not None and case.status != "target-error":
-        found.append(("output", ["(empty)"]))
-    return found
+        excerpts.append(("output", ["(empty)"]))
+    return excerpts
 
 
 def miss_lines(miss: Miss, style: Style = PLAIN) -> list[str]:
@@ -122,8 +122,8 @@ _ON_LINE: Final = re.compile(
 
 def _place_of(quote: QuoteDoc, text: str) -> int | None:
     if quote.judge != CHECK:
-        found = find_quote(quote.quote, text) if quote.found else None
-        return None if found is None else found.start
+        place = find_quote(quote.quote, text) if quote.found else None
+        return None if place is None else place.start
     on_line = _ON_LINE.match(quote.quote)
     if on_line is None:
         return None

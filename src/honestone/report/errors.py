@@ -14,13 +14,13 @@ def error_text(error: HonestoneError, *, command: str = "") -> str:
         return f"{clean(error.message)}\n  {clean(error.hint or command)}".rstrip()
     if isinstance(error, StoreAway) and command:
         return f"error: {clean(error.message)}\nhint: when it answers again, resume with:\n  {clean(command)}"
-    found = error.errors or (error,)
+    errors = error.errors or (error,)
     lines = []
-    for one in found:
+    for one in errors:
         lines += [f"error: {clean(one.message)}"]
         lines += [f"  {clean(one.place)}"] if one.place else []
         lines += [f"hint: {clean(one.hint)}"] if one.hint else []
-    if not any(one.hint for one in found):
+    if not any(one.hint for one in errors):
         lines.append(f"hint: {_general_hint(error)}")
     return "\n".join(lines)
 

@@ -55,12 +55,12 @@ def misses(case: CaseDoc, listed: Iterable[JudgeDoc] = ()) -> list[Miss]:
             Miss(glyph=glyph, requirement=line(one))
             for one in case.reasons or [case.error or case.status]
         ]
-    found = [miss for one in case.criteria for miss in _of_criterion(one, case)]
+    missed = [miss for one in case.criteria for miss in _of_criterion(one, case)]
     others = [
-        Miss(glyph=_glyph(case), requirement=line(one)) for one in _other_reasons(case, found)
+        Miss(glyph=_glyph(case), requirement=line(one)) for one in _other_reasons(case, missed)
     ]
     bars = [one for one in others if read_gate_reason(one.requirement)]
-    return [one for one in others if one not in bars] + found + bars + _absent_judges(case, listed)
+    return [one for one in others if one not in bars] + missed + bars + _absent_judges(case, listed)
 
 
 def why(case: CaseDoc, listed: Iterable[JudgeDoc] = ()) -> list[str]:
@@ -152,15 +152,15 @@ def _without_repeats(requirement: str, evidence: str) -> str:
     """`not found` of `not found: "14 days"`, where the requirement says '14 days'. Which of several
     words is meant stays.
     """
-    found = next((found for pattern in _REPEATS if (found := pattern.fullmatch(evidence))), None)
-    if found is None:
+    match = next((match for pattern in _REPEATS if (match := pattern.fullmatch(evidence))), None)
+    if match is None:
         return evidence
-    words = found[2][1:-1].split('", "') if found[2].startswith('"') else [found[2]]
+    words = match[2][1:-1].split('", "') if match[2].startswith('"') else [match[2]]
     named = [word for word in words if f"'{word}'" in requirement]
-    is_clear = bool(found[3]) or requirement.count("'") == 2 * len(words) + sum(
+    is_clear = bool(match[3]) or requirement.count("'") == 2 * len(words) + sum(
         word.count("'") for word in words
     )
-    return _SHORT.get(found[1], found[1]) + found[3] if named == words and is_clear else evidence
+    return _SHORT.get(match[1], match[1]) + match[3] if named == words and is_clear else evidence
 
 
 def _is_scored(one: CriterionDoc, criteria: Iterable[CriterionDoc]) -> bool:
@@ -171,20 +171,22 @@ def _is_scored(one: CriterionDoc, criteria: Iterable[CriterionDoc]) -> bool:
     )
 
 
-def _other_reasons(case: CaseDoc, found: list[Miss]) -> Iterator[str]:
+def _other_reasons(case: CaseDoc, missed: list[Miss]) -> Iterator[str]:
     """The reasons that the misses do not say: all but those of bars; and of the threshold where it
     alone decides.
     """
-    known = {one.id for one in case.criteria}
+    ids = {one.id for one in case.criteria}
     read = [(reason, read_gate_reason(reason)) for reason in case.reasons]
     has_bar = any(about is not None and about[0] == "criterion" for _, about in read)
     is_scored = any(item.kind == "anchors" for one in case.criteria for item in one.items)
-    all_needed = bool(found) and (has_bar or case.threshold == 100 or case.status == "inconclusive")
+    all_needed = bool(missed) and (
+        has_bar or case.threshold == 100 or case.status == "inconclusive"
+    )
     for reason, about in read:
         match about:
-            case ("criterion", id) if id in known and found:
+            case ("criterion", id) if id in ids and missed:
                 continue
-            case ("answer", _) if any(miss.glyph == "unknown" for miss in found):
+            case ("answer", _) if any(miss.glyph == "unknown" for miss in missed):
                 continue
             case ("threshold", _) if all_needed and not is_scored:
                 continue

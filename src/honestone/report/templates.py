@@ -50,8 +50,8 @@ def in_pieces(parts: Iterable[str]) -> Iterator[str]:
     yield "".join(pending)
 
 
-def macro(found: Environment, template: str, name: str) -> Callable[..., str]:
-    drawn: Callable[..., str] = vars(found.get_template(template).module)[name]
+def macro(templates: Environment, template: str, name: str) -> Callable[..., str]:
+    drawn: Callable[..., str] = vars(templates.get_template(template).module)[name]
     return drawn
 
 

@@ -36,18 +36,18 @@ def word_diff(before: str, after: str, *, longest: int = LONGEST) -> tuple[Piece
     """
     start = _start(before, after)
     sides = [_split_words(text[start : start + longest], longest) for text in (before, after)]
-    found: tuple[Pieces, Pieces] = ([], [])
+    pieces: tuple[Pieces, Pieces] = ([], [])
     for is_same, old, new in _joined(*sides):
-        for side, text in zip(found, (old, new), strict=True):
+        for side, text in zip(pieces, (old, new), strict=True):
             if text:
                 side.append(DiffPiece(text, not is_same))
-    for side, text in zip(found, (before, after), strict=True):
+    for side, text in zip(pieces, (before, after), strict=True):
         end = start + sum(len(piece.text) for piece in side)
         if start:
             side.insert(0, DiffPiece("…"))
         if end < len(text):
             side.append(DiffPiece("…"))
-    return found
+    return pieces
 
 
 def first_difference(before: str, after: str) -> int:

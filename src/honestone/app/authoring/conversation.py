@@ -551,12 +551,12 @@ def _weights_in(text: str, ids: Sequence[str]) -> list[Fraction] | str:
         }
         if None in found or set(found) != set(ids) or len(named) != len(ids):
             return f"name each criterion once: {' '.join(f'{id}=..' for id in ids)}"
-        given = [found[id] for id in ids]
+        weights = [found[id] for id in ids]
     else:
-        given = [drafting.parse_weight(word) for word in words if word != "%"]
-        if len(given) != len(ids):
-            return f"{len(ids)} numbers are expected, and these are {len(given)}"
-    sound = [weight for weight in given if weight is not None]
+        weights = [drafting.parse_weight(word) for word in words if word != "%"]
+        if len(weights) != len(ids):
+            return f"{len(ids)} numbers are expected, and these are {len(weights)}"
+    sound = [weight for weight in weights if weight is not None]
     return sound if len(sound) == len(ids) else "each weight is a number from 0 to 100, such as 30"
 
 

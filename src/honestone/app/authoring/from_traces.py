@@ -158,10 +158,10 @@ def _strata(tasks: Sequence[TracedTask], by: str | None) -> list[str]:
     if by is None:
         return [""] * len(tasks)
     if not any(by in task.facts for task in tasks):
-        known = Counter(key for task in tasks for key in task.facts)
+        counts = Counter(key for task in tasks for key in task.facts)
         raise UsageError(
             f"no trace says `{by}`",
-            hint=f"--by takes one of: {listed([key for key, _ in known.most_common(12)])}",
+            hint=f"--by takes one of: {listed([key for key, _ in counts.most_common(12)])}",
         )
     return [task.facts.get(by, _NOT_STATED) for task in tasks]
 
@@ -185,13 +185,13 @@ def _with_ids(tasks: Sequence[TracedTask]) -> Iterator[_Chosen]:
 
 def _case(one: _Chosen) -> Case:
     task = one.task
-    known = {"trace": task.name, **task.facts}
+    facts = {"trace": task.name, **task.facts}
     return Case(
         id=one.id,
         rubric=answer_rubric(has_reference=task.reference is not None),
         messages=task.messages,
         reference=task.reference,
-        metadata={key: _cleaned(value) for key, value in known.items()},
+        metadata={key: _cleaned(value) for key, value in facts.items()},
     )
 
 

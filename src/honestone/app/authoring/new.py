@@ -272,10 +272,10 @@ def _at(name: str, wanted: Sequence[CriterionWish], option: str) -> int:
     id = drafting.find_criterion(name, ids)
     if id is None:
         near = drafting.near_criterion(name, ids)
-        known = f"did you mean `{near}`? " if near else ""
+        hint = f"did you mean `{near}`? " if near else ""
         raise UsageError(
             f"{option} names `{name.strip()}`, which is not a criterion",
-            hint=f"{known}criteria: {', '.join(ids) or 'none yet'}",
+            hint=f"{hint}criteria: {', '.join(ids) or 'none yet'}",
         )
     return ids.index(id)
 

@@ -292,12 +292,12 @@ class _Steps:
         """
         try:
             plain = json.loads((folder / FORM_FILE).read_bytes())
-            given = {**plain["options"], "fresh": False}
-            output = given.pop("output", None)
+            options = {**plain["options"], "fresh": False}
+            output = options.pop("output", None)
             for name in ("quiet", "compact"):
-                given.pop(name, None)
+                options.pop(name, None)
             for name in ("judges", "pass_env", "holdouts"):
-                given[name] = tuple(given[name])
+                options[name] = tuple(options[name])
             return cls(
                 workspace=Workspace.at(
                     Path(plain["folder"]),
@@ -310,10 +310,10 @@ class _Steps:
                     artifact=Path(plain["artifact"]),
                     rubric=Path(plain["rubric"]),
                     judging=JudgingOptions(
-                        **{name: given.pop(name) for name in JudgingOptions.__slots__}
+                        **{name: options.pop(name) for name in JudgingOptions.__slots__}
                     ),
                     output=None if output is None else Path(output),
-                    **given,
+                    **options,
                 ),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

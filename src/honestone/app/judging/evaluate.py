@@ -357,17 +357,17 @@ class _Work:
         most = self._meter.calls
         if not self._count:  # a generator of texts, whose number is not known
             return f"texts: at most {most} calls; recorded replies cost nothing"
-        what = count(self._count, "artifact" if self._request.rows is None else "text")
+        artifacts = count(self._count, "artifact" if self._request.rows is None else "text")
         sure = self._plan.rubric.sure
         if sure is not None:
             return (
-                f"{what}, asked on until it is {show_bar(sure)}% sure ({judges}): up to"
+                f"{artifacts}, asked on until it is {show_bar(sure)}% sure ({judges}): up to"
                 f" {self._calls} looks, at most {most} calls with retries;"
                 " recorded replies cost nothing"
             )
         panel, calls = count(len(self._seats), "judge"), count(self._calls, "call")
         return (
-            f"{what} x {panel} ({judges}): {calls}, at most {most} with retries;"
+            f"{artifacts} x {panel} ({judges}): {calls}, at most {most} with retries;"
             " recorded replies cost nothing"
         )
 

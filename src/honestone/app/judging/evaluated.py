@@ -91,12 +91,12 @@ class Evaluated(DocumentResult):
     @cached_property
     def gate(self) -> Verdict:
         """The verdict with every reason."""
-        _, found = self._write.plan.scorer.judged(self._judgement.event.ballots)
+        _, verdict = self._write.plan.scorer.judged(self._judgement.event.ballots)
         if self._write.plan.rubric.sure is not None:
-            found = believed(found, belief_of(self._write.plan.rubric, self.ballots))
+            verdict = believed(verdict, belief_of(self._write.plan.rubric, self.ballots))
         if self.failed is not None:
-            return Verdict(Outcome.INCONCLUSIVE, (self.failed, *found.reasons))
-        return found
+            return Verdict(Outcome.INCONCLUSIVE, (self.failed, *verdict.reasons))
+        return verdict
 
     @property
     def belief(self) -> BeliefDoc | None:

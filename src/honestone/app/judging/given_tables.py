@@ -193,12 +193,12 @@ def _frame(
     def rows() -> Iterator[TableRow]:
         return _rows_of(used, [_cells(value, keys[name]) for name in used])
 
-    found = _table(type(value).__name__, columns, shared, rows)
+    table = _table(type(value).__name__, columns, shared, rows)
     index = _index_of(value)
     if columns.id is None and index and _are_distinct(index):
-        found.source = replace(found.source, id_of=lambda number: str(index[number - 1]))
-    found.index = index
-    return found
+        table.source = replace(table.source, id_of=lambda number: str(index[number - 1]))
+    table.index = index
+    return table
 
 
 def _keys_of(value: object, names: Sequence[str]) -> Iterable[object]:
@@ -304,8 +304,8 @@ def texts_by_id(
     columns = None if text is None else TableColumns(text=text, id=id)
     table = given_table(value, columns, SharedTexts())
     if isinstance(table, GivenTable):
-        found = subjects_of(table.source, MOST_LINES)
-        return {one.name: one.loaded.version.text for one in found if one.problem is None}
+        subjects = subjects_of(table.source, MOST_LINES)
+        return {one.name: one.loaded.version.text for one in subjects if one.problem is None}
     texts: dict[str, str] = {}
     for number, one in enumerate(texts_or_paths(table, workspace), 1):
         name = f"text-{number}" if isinstance(one, str) else str(one)

@@ -287,10 +287,10 @@ def limit(given: float | int | None, settings: Settings, name: LimitName, defaul
     """The option before the settings before the default."""
     if given is not None:
         return given
-    found = settings.limits.get(name)
-    if found is not None and found < 0:
-        raise SettingsError(f"`limits.{name}` is {found}, but must not be negative")
-    return float(found) if found is not None else default
+    setting = settings.limits.get(name)
+    if setting is not None and setting < 0:
+        raise SettingsError(f"`limits.{name}` is {setting}, but must not be negative")
+    return float(setting) if setting is not None else default
 
 
 def max_bytes(options: JudgingOptions, settings: Settings) -> int:
@@ -462,8 +462,8 @@ def choose_judges(
     settings = (
         workspace.settings if workspace.allows_commands else replace(workspace.settings, judges={})
     )
-    found = ready_judges(settings, limit=EFFORTS[options.effort].judges)
-    if not found:
+    ready = ready_judges(settings, limit=EFFORTS[options.effort].judges)
+    if not ready:
         rows = [
             f"  {row.name}: {row.found}" + (f"; get it: {row.hint}" if row.hint else "")
             for row in survey(settings)
@@ -473,7 +473,7 @@ def choose_judges(
             + "\n".join(rows),
             hint="name one with --judge (script:COMMAND, cmd:COMMAND, human, ...)",
         )
-    return found
+    return ready
 
 
 def require_quorum(rubric: Rubric, seats: Sequence[Seat]) -> None:

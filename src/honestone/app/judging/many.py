@@ -119,11 +119,11 @@ class EvaluatedTexts(Sequence[Evaluated]):
     @property
     def rows(self) -> list[list[object]]:
         """The table, a row a text, with ids as they were given."""
-        found: list[list[object]] = []
+        rows: list[list[object]] = []
         for id, row in zip(self.ids, self._rows, strict=True):
             _, *cells = cells_of(row, self._criteria, has_groups=self._has_groups)
-            found.append([id, *cells])
-        return found
+            rows.append([id, *cells])
+        return rows
 
     def to_frame(self) -> DataFrame:
         """The table as a pandas DataFrame. Raises UsageError where pandas is not installed."""
@@ -159,10 +159,12 @@ class EvaluatedTexts(Sequence[Evaluated]):
                 "the labels hold no answer about these texts",
                 hint="a row's id is in a column `id`, or in the index of the frame",
             )
-        found = calibration_of(started, log, run=None)
+        calibration = calibration_of(started, log, run=None)
         if started.rubric is not self._results[0].scorer.rubric:
-            found = msgspec.structs.replace(found, rubric=self._whole.rubric or self._whole.title)
-        return CalibrationResult(report=found, strict=strict)
+            calibration = msgspec.structs.replace(
+                calibration, rubric=self._whole.rubric or self._whole.title
+            )
+        return CalibrationResult(report=calibration, strict=strict)
 
     @property
     def headline(self) -> str:
@@ -233,7 +235,7 @@ def evaluate_artifacts(
         summary = evaluate(workspace, request, observer, results.append)
         run, spent = summary.run, summary.spent
     return EvaluatedTexts(
-        ids=[found.path for found in results],
+        ids=[result.path for result in results],
         _results=results,
         _facts=TextsFacts(run=run),
         _spent=spent,

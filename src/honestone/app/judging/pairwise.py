@@ -57,8 +57,8 @@ def compare_pair(
 
 def _refuse_bars(judging: JudgingOptions) -> None:
     """What means nothing in a comparison is refused, not ignored."""
-    for name, given in (("--threshold", judging.threshold), ("--floor", judging.floor)):
-        if given is not None:
+    for name, value in (("--threshold", judging.threshold), ("--floor", judging.floor)):
+        if value is not None:
             raise UsageError(
                 f"{name} is a bar for scores, and a comparison has none",
                 hint="`honestone eval` scores each artifact",

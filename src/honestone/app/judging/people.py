@@ -141,23 +141,23 @@ def _plain_cell(cell: object) -> bool | int | float | str:
     return plain if isinstance(plain, bool | int | float) else cell_text(plain)
 
 
-def _event(found: Evaluated, at: int) -> ArtifactJudged:
+def _event(evaluated: Evaluated, at: int) -> ArtifactJudged:
     return ArtifactJudged(
         path=_name(at),
-        digest=found.report.artifact.digest,
-        ballots=found.ballots,
-        error=found.failed,
+        digest=evaluated.report.artifact.digest,
+        ballots=evaluated.ballots,
+        error=evaluated.failed,
     )
 
 
-def _whole_event(found: Evaluated, scorer: Scorer, at: int) -> ArtifactJudged:
+def _whole_event(evaluated: Evaluated, scorer: Scorer, at: int) -> ArtifactJudged:
     """The verdict of each judge alone, with what code says, as its answer to one question."""
-    code = [one for one in found.ballots if one.judge == CHECK]
-    judges = [one for one in found.ballots if one.judge != CHECK]
+    code = [one for one in evaluated.ballots if one.judge == CHECK]
+    judges = [one for one in evaluated.ballots if one.judge != CHECK]
     ballots = [_verdict_of(one.judge, scorer, [one, *code], one.reason) for one in judges] or [
         _verdict_of(CHECKS, scorer, code, None)
     ]
-    return ArtifactJudged(path=_name(at), digest="", ballots=tuple(ballots), error=found.failed)
+    return ArtifactJudged(path=_name(at), digest="", ballots=tuple(ballots), error=evaluated.failed)
 
 
 def _verdict_of(

@@ -40,11 +40,11 @@ def require_checks_of_cases(
             continue
         seen.add(id(case.rubric))
         place = source.places.get(case.id)
-        found = [
+        errors = [
             _placed(error, place, case.id)
             for error in refused(case.rubric, checker, asks_embeddings=asks_embeddings)
         ]
-        problems += _without_missing_programs(found, notes)
+        problems += _without_missing_programs(errors, notes)
     _raise(problems)
 
 
@@ -52,8 +52,8 @@ def require_checks_of_rubric(
     rubric: Rubric, place: str, checker: CheckRunner, notes: list[str]
 ) -> None:
     """The same of a rubric in a file of its own."""
-    found = [_placed(error, place) for error in refused(rubric, checker, asks_embeddings=False)]
-    _raise(_without_missing_programs(found, notes))
+    errors = [_placed(error, place) for error in refused(rubric, checker, asks_embeddings=False)]
+    _raise(_without_missing_programs(errors, notes))
 
 
 def _without_missing_programs(

@@ -66,11 +66,11 @@ class RubricPlan:
 
         allowed = options.outside(workspace.path)
         place, read_as = workspace.path(rubric), options.read_as
-        found = load_source(
+        source = load_source(
             place, accept_loss=accept_loss, allowed=allowed, read_as=read_as, note=note
         )
-        plan = cls.of(workspace, found.rubric, rubric, options, artifacts)
-        return replace(plan, rounds=found.rounds) if isinstance(found, ForeignRubric) else plan
+        plan = cls.of(workspace, source.rubric, rubric, options, artifacts)
+        return replace(plan, rounds=source.rounds) if isinstance(source, ForeignRubric) else plan
 
     @classmethod
     def of(

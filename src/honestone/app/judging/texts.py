@@ -97,10 +97,10 @@ def evaluate_texts(
     writer = TextsWriter(has_groups=source.columns.group is not None)
     first: list[Evaluated] = []
 
-    def take(found: Evaluated) -> None:
+    def take(evaluated: Evaluated) -> None:
         if not first:
-            first.append(found)
-        show(writer.row(found.report, found.group, found.failed), found)
+            first.append(evaluated)
+        show(writer.row(evaluated.report, evaluated.group, evaluated.failed), evaluated)
 
     judged = replace(request.judged, rows=rows, input=None, reference=None)
     summary = evaluate(workspace, judged, observer, take)

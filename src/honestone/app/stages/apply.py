@@ -79,15 +79,15 @@ def applied_result(
     """What an execution says of an edit that was put in place."""
     size = diff_size(skill.version, after)
     if isinstance(plan, plans.WriteFiles):
-        what = f"wrote {count(len(plan.files), 'file')} and deleted {len(plan.delete)}"
+        reason = f"wrote {count(len(plan.files), 'file')} and deleted {len(plan.delete)}"
     else:
-        what = f"{plan.action} in {plan.target}"
+        reason = f"{plan.action} in {plan.target}"
     return doc.ExecutionResult(
         status="success",
         modified=True,
         diff=unified_diff(skill.version, after),
         diff_summary=doc.DiffSummary(
-            reason=what, added_lines=size.added, removed_lines=size.removed, files=size.files
+            reason=reason, added_lines=size.added, removed_lines=size.removed, files=size.files
         ),
         risk_level=str(risk_of(skill.version, after)),
         base_digest=skill.version.digest,

@@ -291,9 +291,9 @@ def find_candidate(
     for at, one in enumerate(found):
         if one.id == candidate_id:
             return at, one
-    known = ", ".join(one.id for one in found) or "none"
+    ids = ", ".join(one.id for one in found) or "none"
     raise UsageError(
-        f"`{printable(ranking.path)}` has no candidate `{candidate_id}`", hint=f"it has: {known}"
+        f"`{printable(ranking.path)}` has no candidate `{candidate_id}`", hint=f"it has: {ids}"
     )
 
 

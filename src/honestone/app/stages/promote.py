@@ -64,11 +64,11 @@ def _waiting(name: str, files: StageFiles) -> doc.WaitingEntry:
             f"{len(found)} runs have a candidate `{name}` that waits",
             hint=f"say which: {', '.join(_full_name(one) for one in found)}",
         )
-    known = ", ".join(str(one.get("candidate_id")) for one in waiting)
+    ids = ", ".join(str(one.get("candidate_id")) for one in waiting)
     raise UsageError(
         f"no candidate `{name}` waits for a person",
-        hint=f"waiting: {known}"
-        if known
+        hint=f"waiting: {ids}"
+        if ids
         else "nothing waits; `honestone skill gate` says why it parks something",
     )
 

@@ -73,7 +73,7 @@ def propose(
     )
     worker = make_stage_worker(request.worker, skill, request.worker_timeout)
     meter = request.judging.meter(workspace.settings, calls=0, minutes=HOURS)
-    known = {one.digest for one in edit_brief.tried if one.digest}
+    digests = {one.digest for one in edit_brief.tried if one.digest}
 
     async def work() -> list[Proposal]:
         found: list[Proposal] = []
@@ -95,7 +95,7 @@ def propose(
                     edit_brief,
                     found,
                     count=request.candidates,
-                    known=known,
+                    known=digests,
                     meter=meter,
                 )
             )

@@ -346,7 +346,7 @@ def _try(state: StageLoopState, number: int) -> doc.PipelineTry:
         None if evaluated is None else msgspec.convert(evaluated.document, doc.SkillEvaluation)
     )
     is_ranked = paths["ranking"] is not None and entry.version is not None
-    known = {
+    fields = {
         "decision": ERROR if entry.is_open else str(state.decision(number)),
         "reason": entry.reason or _NOT_DECIDED,
         "candidate_id": version_tried(state, number, entry.version or "").candidate.id
@@ -355,7 +355,7 @@ def _try(state: StageLoopState, number: int) -> doc.PipelineTry:
         **paths,
         **{name: getattr(figures or _UNKNOWN, name) for name in _RATES},
     }
-    return msgspec.convert(known, doc.PipelineTry)
+    return msgspec.convert(fields, doc.PipelineTry)
 
 
 _PATHS = {

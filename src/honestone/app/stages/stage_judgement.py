@@ -198,16 +198,16 @@ class StageJudgement(Judgement[StageLoopState]):
         number = loop.state.batch
         if (number, PROPOSED) in loop.state.files:
             return
-        known = {entry.version for entry in loop.state.rounds}
+        versions = {entry.version for entry in loop.state.rounds}
         found: list[Proposal] = []
         for one in loop.state.tried:
             made = Proposal(number=one.candidate, outcome=str(one.outcome), detail=one.detail)
-            if one.version in known and one.outcome is ProposalOutcome.CHANGED:
+            if one.version in versions and one.outcome is ProposalOutcome.CHANGED:
                 made = replace(
                     made, outcome="duplicate", detail="the same bytes as a proposal before it"
                 )
             elif one.version is not None and one.outcome is ProposalOutcome.CHANGED:
-                known.add(one.version)
+                versions.add(one.version)
                 made = replace(made, detail=None, after=loop.version(one.version))
             found.append(made)
         run_id, spend = (
@@ -334,9 +334,9 @@ class StageJudgement(Judgement[StageLoopState]):
             return False
         fresh = self.judging.fresh and not any(stage == EVALUATED for _, stage in loop.state.files)
         request = replace(self.asked, judging=replace(self.asked.judging, fresh=fresh))
-        known = _known_spend(loop.store.events(loop.run))
+        counted = _known_spend(loop.store.events(loop.run))
         done = await evaluate.compare_sides(
-            self.plan, request, asked, loop.store, loop.meter, loop.observer, known=known
+            self.plan, request, asked, loop.store, loop.meter, loop.observer, known=counted
         )
         loop.meter.counted(done.spend)
         if done.report is None:
@@ -444,9 +444,9 @@ class StageJudgement(Judgement[StageLoopState]):
 
 def _known_spend(log: Sequence[Event]) -> dict[str, Spend]:
     """What the loop has counted of the runs of a suite, by run."""
-    known: dict[str, Spend] = {}
+    spends: dict[str, Spend] = {}
     for event in log:
         if isinstance(event, StageDone | LimitReached):
             for run, spend in event.of_runs.items():
-                known.setdefault(run, Spend()).join(spend)
-    return known
+                spends.setdefault(run, Spend()).join(spend)
+    return spends

@@ -135,11 +135,11 @@ class SuiteCheck:
 
 def _key_notes(source: SuiteSource) -> list[str]:
     """What `eval` refuses unless its command says `--sure`."""
-    found = source.key_of_suite
-    if found is None or source.suite.sure is not None:
+    key = source.key_of_suite
+    if key is None or source.suite.sure is not None:
         return []
     return [
-        f"{found.place}: `{found.key}` belongs to the suite; `eval` refuses this suite without --sure"
+        f"{key.place}: `{key.key}` belongs to the suite; `eval` refuses this suite without --sure"
     ]
 
 
@@ -185,8 +185,10 @@ def _look_at_skill(checked: SuiteCheck, path: Path) -> None:
     folder = skill_folder(path)
     files = {checked.path.resolve(), *(file.resolve() for file in checked.source.files)}
     skill = load_skill(folder, exclude=files)
-    found = check_structure(skill.version, folder=folder.resolve().name)
-    checked.structure = [replace(one, place=f"{folder / SKILL_FILE}:{one.line}:1") for one in found]
+    remarks = check_structure(skill.version, folder=folder.resolve().name)
+    checked.structure = [
+        replace(one, place=f"{folder / SKILL_FILE}:{one.line}:1") for one in remarks
+    ]
     checked.remarks += lint_with_skill(
         checked.source.suite,
         skill.name,
@@ -239,13 +241,13 @@ def _find_run_of_suite(workspace: Workspace, name: str) -> RunSummary:
     from honestone.app.suites.subject import find_run_summary
 
     with workspace.open_store() as store:
-        found = find_run_summary(workspace, store, name)
-    if found is None:
+        run = find_run_summary(workspace, store, name)
+    if run is None:
         raise UsageError(
             f"`{name}` is neither a suite's run on record nor a saved report",
             hint="`honestone runs` lists runs",
         )
-    return found
+    return run
 
 
 def _on_record(checked: SuiteCheck, workspace: Workspace) -> Iterator[list[TaskOutcome]]:

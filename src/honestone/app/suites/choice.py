@@ -89,7 +89,11 @@ def choose_cases(
                 hint="run it once without --failed",
             )
         wanted = (*(("failed",) if choice.failed else ()), *(ERRORED if choice.errored else ()))
-        ended = {id for id, found in statuses.items() if any(status in wanted for status in found)}
+        ended = {
+            id
+            for id, case_statuses in statuses.items()
+            if any(status in wanted for status in case_statuses)
+        }
         chosen = those_of(chosen, lambda case: case.id in ended)
     if choice.shard is not None:
         number, of = parse_shard(choice.shard)
@@ -107,14 +111,14 @@ def _ids_matching(asked: Sequence[str], ids: Sequence[str]) -> frozenset[str]:
     """
     known, chosen = frozenset(ids), set[str]()
     for name in asked:
-        found = {name} if name in known else {id for id in ids if fnmatchcase(id, name)}
-        if not found and set(name) & set("*?["):
+        matching = {name} if name in known else {id for id in ids if fnmatchcase(id, name)}
+        if not matching and set(name) & set("*?["):
             raise UsageError(
                 f"no case of the suite matches `{name}`", hint=f"its cases: {', '.join(ids[:20])}"
             )
-        if not found:
+        if not matching:
             _refuse_unknown("case", [name], ids)
-        chosen |= found
+        chosen |= matching
     return frozenset(chosen)
 
 

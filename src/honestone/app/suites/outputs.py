@@ -51,11 +51,11 @@ class RecordedOutputs:
     notes: tuple[str, ...] = ()
 
     async def find(self, case: Case, attempt: int) -> OutputProduced | None:
-        known = self.outputs.get((case.id, attempt))
-        if known is None:  # of a case whose attempts end with a pass
+        output = self.outputs.get((case.id, attempt))
+        if output is None:  # of a case whose attempts end with a pass
             why = f"no output is recorded for attempt {attempt}"
             return OutputProduced(case=case.id, attempt=attempt, output="", error=why)
-        return replace(known, spend=Spend())
+        return replace(output, spend=Spend())
 
     async def keep(self, output: OutputProduced) -> None:
         """Nothing to do: they are on record."""
@@ -78,12 +78,12 @@ def read_outputs(
             raise UsageError(
                 "this suite has no finished run on record, so `last` names none", hint=_NAMES
             )
-        found = [_of_run(column, record, cases) for column, record in columns.items()]
+        outputs = [_of_run(column, record, cases) for column, record in columns.items()]
     else:
-        found = [_of_file(path if path.exists() else base / name, name, cases)]
-    for one in found:
+        outputs = [_of_file(path if path.exists() else base / name, name, cases)]
+    for one in outputs:
         _require_files(one, cases)
-    return found
+    return outputs
 
 
 def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> RecordedOutputs:
@@ -170,22 +170,22 @@ def _changed_inputs(cases: Sequence[Case], inputs: Mapping[str, Input]) -> tuple
     return (f"recorded for another input than the suite's: {listed(changed)}",) if changed else ()
 
 
-def _require_files(found: RecordedOutputs, cases: Sequence[Case]) -> None:
+def _require_files(outputs: RecordedOutputs, cases: Sequence[Case]) -> None:
     """Raises UsageError where checks look at files that were not kept: they would look at an empty
     folder.
     """
     for case in cases:
         for number in range(1, case.attempts + 1):
-            known = found.outputs.get((case.id, number))
+            output = outputs.outputs.get((case.id, number))
             if (
-                known is not None
-                and known.error is None
-                and known.files is None
+                output is not None
+                and output.error is None
+                and output.files is None
                 and needs_files(case)
             ):
                 raise UsageError(
                     f"checks of case `{case.id}` look at its workspace, which is not on record",
-                    place=found.source,
+                    place=outputs.source,
                     hint="run the target again, or name a run that had these checks",
                 )
 

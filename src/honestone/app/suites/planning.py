@@ -347,15 +347,15 @@ class _Planning:
                 "--with-skill installs other skills next to the one that is tried, but no target is to try a skill",
                 hint="name the skill's folder: --artifact PATH; and what tries it: --target NAME",
             )
-        found: list[Skill] = []
+        skills: list[Skill] = []
         for path in self.request.with_skills:
             skill = load_skill(self.workspace.path(path), max_bytes=self.size)
             tried = column.subject.skill
-            if skill.name in {one.name for one in ([tried] if tried else []) + found}:
+            if skill.name in {one.name for one in ([tried] if tried else []) + skills}:
                 why = f"two skills have the name `{skill.name}`"
                 raise UsageError(why, hint="each skill is installed under its name")
-            found.append(skill)
-        return tuple(found)
+            skills.append(skill)
+        return tuple(skills)
 
     def columns_on_record(self) -> list[_Column]:
         """The columns of recorded outputs. Raises UsageError where the request also names a target
@@ -373,7 +373,7 @@ class _Planning:
                     hint="leave one of the two out",
                 )
         suite = SuiteName.of(self.workspace, self.path)
-        found = read_outputs(
+        outputs = read_outputs(
             self.workspace, request.outputs or "", suite, self.chosen, self.source.base
         )
         return [
@@ -383,7 +383,7 @@ class _Planning:
                 prompt=self.prompt_of(one),
                 outputs=one,
             )
-            for one in found
+            for one in outputs
         ]
 
     def label_of(self, outputs: RecordedOutputs) -> str | None:
@@ -399,18 +399,18 @@ class _Planning:
         known, asked = self.source.suite.prompts, self.request.prompts
         if not known:
             return None
-        found = outputs.prompt or (asked[0] if len(asked) == 1 else None)
-        if found is None:
+        prompt = outputs.prompt or (asked[0] if len(asked) == 1 else None)
+        if prompt is None:
             raise UsageError(
                 f"{outputs.source} does not say which prompt its outputs answer",
                 hint=f"--prompt NAME says it: {', '.join(known)}",
             )
-        if found not in known:
+        if prompt not in known:
             raise UsageError(
-                f"{outputs.source} answers the prompt `{found}`, which the suite does not have",
+                f"{outputs.source} answers the prompt `{prompt}`, which the suite does not have",
                 hint=f"its prompts: {', '.join(known)}",
             )
-        return found
+        return prompt
 
     def notes_on(self, outputs: RecordedOutputs | None) -> tuple[str, ...]:
         """Notes on recorded outputs, with one where the artifact has changed since they were made."""
@@ -583,15 +583,15 @@ def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) ->
     the case where they are missing.
     """
     known: dict[Path, str] = {}  # a folder is read once, however many cases copy it
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for case in cases:
         try:
             if (digest := workspace_digest(case, source.base, size, known)) is not None:
-                found[case.id] = digest
+                digests[case.id] = digest
         except FileError as error:
             raise FileError(
                 f"case `{case.id}`: {error.message}",
                 place=source.places.get(case.id),
                 hint=error.hint,
             ) from None
-    return found
+    return digests

@@ -86,13 +86,15 @@ def asking_of(plan: SuitePlan, record: SuiteRecord, panel: Panel) -> SuiteAsking
 
 def asked_by_need(work: CaseWork, plan: SuitePlan, asking: SuiteAsking) -> SureCaseWork:
     """The work on cases, its judges asked by the suite."""
-    known: dict[str, Evaluator] = {}
+    evaluators: dict[str, Evaluator] = {}
 
     def evaluator(case: CaseRecord) -> Evaluator:
-        if case.rubric not in known:
+        if case.rubric not in evaluators:
             rubric = plan.contracts.rubrics[case.rubric]
-            known[case.rubric] = SuiteEvaluator(rubric, plan.checker, asking.panel, asking=asking)
-        return known[case.rubric]
+            evaluators[case.rubric] = SuiteEvaluator(
+                rubric, plan.checker, asking.panel, asking=asking
+            )
+        return evaluators[case.rubric]
 
-    given = {one.name: getattr(work, one.name) for one in fields(work) if one.init}
-    return SureCaseWork(**{**given, "evaluator": evaluator, "asking": asking})
+    attributes = {one.name: getattr(work, one.name) for one in fields(work) if one.init}
+    return SureCaseWork(**{**attributes, "evaluator": evaluator, "asking": asking})

@@ -101,10 +101,10 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
         elif key in _OPTION_PROBLEMS:
             yield from ((key, *problem) for problem in _OPTION_PROBLEMS[key](key, value))
             if key == "path" and (place := check.options.get("in", "output")) != "output":
-                what = "the diff" if place == "diff" else "a reply"
+                subject = "the diff" if place == "diff" else "a reply"
                 yield (
                     key,
-                    f"`path` chooses files, but `in: {place}` reads {what}",
+                    f"`path` chooses files, but `in: {place}` reads {subject}",
                     "leave one of them out",
                 )
             if key == "transform" and not {"path", "in"}.isdisjoint(check.options):

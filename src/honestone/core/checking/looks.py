@@ -236,13 +236,15 @@ def _look_markup(
     from honestone.core.checking.markup import markup_problem
 
     needed = () if value is None or value is True else listed_words(value)
-    verb, _, what = kind.partition("-")
+    verb, _, element = kind.partition("-")
 
     def misses(text: str) -> str | None:
         return markup_problem(kind, text, needed)
 
     def has(text: str) -> str | None:
-        return f"it {verb} {what.upper()}" if markup_problem(kind, text, needed) is None else None
+        return (
+            f"it {verb} {element.upper()}" if markup_problem(kind, text, needed) is None else None
+        )
 
     return misses, has
 

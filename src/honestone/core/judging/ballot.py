@@ -188,13 +188,13 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
         "sandbox": ballot.sandbox,
     }
     facts |= {"draw_of": ballot.draw_of, "hint": ballot.hint}
-    given = {name: value for name, value in facts.items() if value is not None}
+    stated = {name: value for name, value in facts.items() if value is not None}
     return {
         "judge": ballot.judge,
         "state": str(ballot.state),
         "marks": marks,
         **without_empty(more),
-        **given,
+        **stated,
     }
 
 
@@ -249,10 +249,10 @@ _PlainMark: TypeAlias = (
 )
 
 
-def _mark(given: _PlainMark) -> Mark:
-    if isinstance(given, bool | int | float | str):
-        return Mark(given)
-    answer, evidence, suggestion, *score = given
+def _mark(plain: _PlainMark) -> Mark:
+    if isinstance(plain, bool | int | float | str):
+        return Mark(plain)
+    answer, evidence, suggestion, *score = plain
     return Mark(answer, tuple(evidence), suggestion, *score)
 
 

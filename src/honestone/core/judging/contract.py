@@ -55,10 +55,10 @@ def digest_of_list(document: Mapping[str, object], key: str, entries: Iterable[o
 
 
 def _digest(parts: Iterable[str]) -> str:
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for part in parts:
-        found.update(part.encode("utf-8", "surrogatepass"))
-    return "sha256:" + found.hexdigest()
+        hasher.update(part.encode("utf-8", "surrogatepass"))
+    return "sha256:" + hasher.hexdigest()
 
 
 # What decides the replies of a judge, a check, a target or a worker, as JSON values. Whoever makes

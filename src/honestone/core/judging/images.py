@@ -91,16 +91,16 @@ def written_images(text: str) -> tuple[str, tuple[Image, ...]]:
     """The images that a text names as `[[image: ADDRESS]]`, and the text with the number and digest
     of each in its place. The address is a data URL or that of a server; what is neither stays text.
     """
-    found: list[Image] = []
+    images: list[Image] = []
 
     def shown(written: re.Match[str]) -> str:
         image = _image_of(written[2], is_data=bool(written[1]))
         if image is None:
             return written[0]
-        found.append(image)
-        return f"[image {len(found)}, {image.digest[7:23]}]"
+        images.append(image)
+        return f"[image {len(images)}, {image.digest[7:23]}]"
 
-    return _WRITTEN.sub(shown, text), tuple(found)
+    return _WRITTEN.sub(shown, text), tuple(images)
 
 
 def _image_of(address: str, *, is_data: bool) -> Image | None:

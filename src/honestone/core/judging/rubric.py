@@ -248,13 +248,13 @@ class Rubric:
 
 
 def _bad_keys(criteria: Sequence[Criterion], *, is_negated: bool) -> set[Key]:
-    found: set[Key] = set()
+    keys: set[Key] = set()
     for criterion in criteria:
         is_turned = is_negated != criterion.negate
         if is_turned != criterion.is_penalty:
-            found |= {(criterion.id, item.id) for item in criterion.items}
-        found |= _bad_keys(criterion.children, is_negated=is_turned)
-    return found
+            keys |= {(criterion.id, item.id) for item in criterion.items}
+        keys |= _bad_keys(criterion.children, is_negated=is_turned)
+    return keys
 
 
 def with_checks(rubric: Rubric, change: Callable[[Check], Check]) -> Rubric:

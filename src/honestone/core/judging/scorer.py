@@ -105,13 +105,13 @@ class Scorer:
         (evidence, suggestions) may be those of other ballots with the same answers.
         """
         key = answers_of(ballots)
-        found = self._judged.get(key)
-        if found is None:
+        remembered = self._judged.get(key)
+        if remembered is None:
             card = self.card(ballots)
-            found = card, judge_gate(card, self.rubric)
+            remembered = card, judge_gate(card, self.rubric)
             if len(self._judged) < _CARD_LIMIT:
-                self._judged[key] = found
-        return found
+                self._judged[key] = remembered
+        return remembered
 
     def without_words(self, ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
         """All of them that decides anything: no evidence, no suggestions, nothing about how they
@@ -132,12 +132,12 @@ class Scorer:
                 for b in ballots
             ),
         )
-        found = self._wordless.get(key)
-        if found is None:
-            found = tuple(_without_words(ballot) for ballot in ballots)
+        remembered = self._wordless.get(key)
+        if remembered is None:
+            remembered = tuple(_without_words(ballot) for ballot in ballots)
             if len(self._wordless) < _CACHE_LIMIT:
-                self._wordless[key] = found
-        return found
+                self._wordless[key] = remembered
+        return remembered
 
     def alone(self, ballots: Sequence[Ballot]) -> Scorecard:
         """The card of one judge (and of code) by itself: no quorum counts."""
@@ -194,12 +194,12 @@ class Scorer:
             id(own[0].criterion),
             *(id(n) for line in own if line.applies for n in (line.low, line.high)),
         )
-        found = self._means.get(known)
-        if found is None:
+        remembered = self._means.get(known)
+        if remembered is None:
             applying = [line for line in own if line.applies]
             low = weighted_mean((line.criterion.weight, line.low, line.high) for line in applying)
             high = weighted_mean((line.criterion.weight, line.high, line.low) for line in applying)
-            found = (
+            remembered = (
                 (ZERO, ONE, False)
                 if low is None or high is None
                 else (self._same_number(low), self._same_number(high), True)
@@ -209,8 +209,8 @@ class Scorer:
                 self._numbers.get(n) is n for line in applying for n in (line.low, line.high)
             )
             if shared and len(applying) == len(own) and len(self._means) < _CACHE_LIMIT:
-                self._means[known] = found
-        return found
+                self._means[known] = remembered
+        return remembered
 
     def _same_number(self, number: Fraction) -> Fraction:
         """The one object for a number, so that equal scores have equal ids."""
@@ -312,12 +312,12 @@ class Scorer:
         if item.anchors is None:
             return share_of(item, mark)
         key = (id(item), answer.__class__, answer)
-        known = self._shares.get(key)
-        if known is None:
-            known = share(item, answer)
+        remembered = self._shares.get(key)
+        if remembered is None:
+            remembered = share(item, answer)
             if len(self._shares) < _CACHE_LIMIT:
-                self._shares[key] = known
-        return known
+                self._shares[key] = remembered
+        return remembered
 
     def _met(self, criterion: Criterion, item: Item, shares: list[Fraction]) -> Fraction:
         if (
@@ -329,7 +329,7 @@ class Scorer:
     def _by_judge(
         self, criterion: Criterion, items: tuple[ItemLine, ...], voters: Iterable[str]
     ) -> dict[str, Fraction]:
-        found: dict[str, Fraction] = {}
+        scores: dict[str, Fraction] = {}
         for judge in voters:
             shares: list[Fraction] = []
             for line in items:
@@ -342,8 +342,8 @@ class Scorer:
             else:
                 if shares:
                     mean = sum(shares, ZERO) / len(shares)
-                    found[judge] = ONE - mean if criterion.negate else mean
-        return found
+                    scores[judge] = ONE - mean if criterion.negate else mean
+        return scores
 
 
 def answers_of(ballots: Sequence[Ballot]) -> tuple[object, ...]:
@@ -429,7 +429,7 @@ def _may_leave(own: list[Line]) -> bool:
 
 
 def _group_by_judge(own: list[Line], voters: Iterable[str]) -> dict[str, Fraction]:
-    found: dict[str, Fraction] = {}
+    scores: dict[str, Fraction] = {}
     for judge in voters:
         parts: list[tuple[Fraction, Fraction, Fraction]] = []
         for line in own:
@@ -442,5 +442,5 @@ def _group_by_judge(own: list[Line], voters: Iterable[str]) -> dict[str, Fractio
         else:
             mean = weighted_mean(parts)
             if mean is not None and any(not line.only_checks for line in own):
-                found[judge] = mean
-    return found
+                scores[judge] = mean
+    return scores

@@ -176,12 +176,12 @@ def _read_mended(
     mended = without_stray_opening(body) if body.count(token) == 1 else None
     if mended is None or mended.found.value.get("token") != token:
         return None
-    given = mended.found.value.get("answers")
-    if not isinstance(given, dict | list):
+    answers = mended.found.value.get("answers")
+    if not isinstance(answers, dict | list):
         return None
     reading, lost = read(mended.found.value), mended.lost
-    if isinstance(lost, int) and isinstance(given, list):
-        lost = str(given[lost].get("n")) if isinstance(given[lost], dict) else None
+    if isinstance(lost, int) and isinstance(answers, list):
+        lost = str(answers[lost].get("n")) if isinstance(answers[lost], dict) else None
     if lost is None:
         return mended.found, reading
     whole = {number: mark for number, mark in reading.answers.items() if str(number) != lost}

@@ -230,8 +230,8 @@ def _shares(rows: Sequence[Sequence[Value]]) -> tuple[float, Counter[Value]] | N
 def _fleiss_kappa(shares: tuple[float, Counter[Value]]) -> float | None:
     """Fleiss' kappa; for two raters it is Scott's pi."""
     observed, totals = shares
-    given = totals.total()
-    return _above_chance(observed, math.fsum((count / given) ** 2 for count in totals.values()))
+    ratings = totals.total()
+    return _above_chance(observed, math.fsum((count / ratings) ** 2 for count in totals.values()))
 
 
 def _randolph_kappa(shares: tuple[float, Counter[Value]]) -> float | None:

@@ -72,9 +72,9 @@ class AskingOn:
         """A look of each of these judges, at once; one that gives no mark is asked once more."""
         for _ in range(FAILURES):
             asked = [self._seat(judge, judges[:place]) for place, judge in enumerate(judges)]
-            found = await self.panel.consult(self.question, asked)
+            consulted = await self.panel.consult(self.question, asked)
             missed = []
-            for judge, one in zip(judges, found, strict=False):
+            for judge, one in zip(judges, consulted, strict=False):
                 self.spends.append((one.ballot.judge, one.spend))
                 if one.ballot.marks or one.ballot.tampered:
                     self.looking.add(judge, one.ballot)

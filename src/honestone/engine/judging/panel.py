@@ -115,21 +115,21 @@ class Panel:
             live.asked(seat.id)
         parts = split(question.criteria, self.ask)
         if len(parts) == 1:
-            found = await self._consult_part(seat, question)
+            consulted = await self._consult_part(seat, question)
         else:
             every = question.also_asked | {key for key, _ in question.items()}
             asked = (
                 self._consult_part(seat, replace(question, criteria=part, also_asked=every))
                 for part in parts
             )
-            found = joined_ballot(seat, await asyncio.gather(*asked))
+            consulted = joined_ballot(seat, await asyncio.gather(*asked))
         if live is not None:
-            live.answered(seat.id, failed=found.ballot.state is not JudgeState.AVAILABLE)
+            live.answered(seat.id, failed=consulted.ballot.state is not JudgeState.AVAILABLE)
         self.answered(seat.id)
         return (
-            found
+            consulted
             if seat.draw_of is None
-            else replace(found, ballot=replace(found.ballot, draw_of=seat.draw_of))
+            else replace(consulted, ballot=replace(consulted.ballot, draw_of=seat.draw_of))
         )
 
     async def _consult_part(self, seat: Seat, question: Question) -> Consulted:
@@ -137,13 +137,14 @@ class Panel:
         spend = asking.spend
         if not any(criterion.items for criterion in question.criteria):
             return Consulted(ballot=Ballot(judge=seat.id, kind=seat.kind, marks={}), spend=spend)
-        found = await self._consult_once(asking)
+        consulted = await self._consult_once(asking)
         if asking.is_of_record and asking.missed_control:
             # Its replies on record can be read, and still nothing of them counts.
             again = await self._consult_once(replace(asking, ignore_record=True))
-            found = found if again.refused else again
+            consulted = consulted if again.refused else again
         return replace(
-            found, ballot=replace(found.ballot, unusable=tuple(dict.fromkeys(asking.unusable)))
+            consulted,
+            ballot=replace(consulted.ballot, unusable=tuple(dict.fromkeys(asking.unusable))),
         )
 
     async def _consult_once(self, asking: _Asking) -> Consulted:
@@ -261,24 +262,24 @@ class Panel:
             lock = self._waiting[key] = asyncio.Lock()
         try:
             async with lock:
-                known = await self.journal.recall(key)
-                place = await self._on_record(key, asking, request, known)
+                replies = await self.journal.recall(key)
+                place = await self._on_record(key, asking, request, replies)
                 if place is None:
                     async with claimed(self.journal, key):
                         # Another process may have asked it since.
-                        known = await self.journal.recall(key)
-                        place = await self._on_record(key, asking, request, known)
+                        replies = await self.journal.recall(key)
+                        place = await self._on_record(key, asking, request, replies)
                         if place is None:
                             reply = await self._paid_reply(
-                                key, seat, request, question, spend, len(known)
+                                key, seat, request, question, spend, len(replies)
                             )
-                            return reply, known
+                            return reply, replies
                 telemetry().from_record(seat.id)
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
-                stored = read_stored_reply(known[place])
+                stored = read_stored_reply(replies[place])
                 assert stored is not None
-                return stored, known[:place]
+                return stored, replies[:place]
         finally:
             self._waiting.pop(key, None)
 

@@ -56,17 +56,17 @@ def advise(state: LoopState, *, asks_judges: bool = True) -> list[Advice]:
         return []
     if stop.result is Result.CONTRACT_CHANGED:
         return [_look_at(name) for name in stop.changed[:_MOST_ITEMS]]
-    found = [*_about_limits(state, stop)]
+    advice = [*_about_limits(state, stop)]
     if not asks_judges:
-        found += _about_held_out_tasks(state, stop)
+        advice += _about_held_out_tasks(state, stop)
     if asks_judges and state.needs_witness:
-        found += [*_about_witnesses(state, stop), *_about_failures(state), *_about_items(state)]
-        found += [
+        advice += [*_about_witnesses(state, stop), *_about_failures(state), *_about_items(state)]
+        advice += [
             *_about_answers(state),
             *_about_kindness(state),
             *_about_a_dead_metric(state, stop),
         ]
-    return [*found, *_about_the_worker(state, stop)][:MOST]
+    return [*advice, *_about_the_worker(state, stop)][:MOST]
 
 
 def _look_at(name: str) -> Advice:
@@ -215,12 +215,12 @@ def _about_failures(state: LoopState) -> Iterator[Advice]:
 
 def _looks_by_judge(state: LoopState) -> Mapping[str, list[Ballot]]:
     """Every ballot of every judge that is not code, by its name, in the order of the versions."""
-    found: dict[str, list[Ballot]] = {}
+    looks: dict[str, list[Ballot]] = {}
     for version in _versions(state):
         for ballot in _ballots_on(state, version):
             if ballot.state is not JudgeState.SKIPPED:
-                found.setdefault(ballot.voter, []).append(ballot)
-    return found
+                looks.setdefault(ballot.voter, []).append(ballot)
+    return looks
 
 
 def _about_kindness(state: LoopState) -> Iterator[Advice]:
@@ -250,12 +250,12 @@ def _scores_of(state: LoopState, version: str) -> dict[str, Fraction]:
         for (of, _), ballots in state.ballots.items()
         if of == version and CHECK in ballots
     ]
-    found: dict[str, Fraction] = {}
+    scores: dict[str, Fraction] = {}
     for ballot in _ballots_on(state, version):
         score = state.scorer.alone([ballot, *checks[:1]]).score if ballot.marks else None
         if score is not None:
-            found.setdefault(ballot.voter, score)
-    return found
+            scores.setdefault(ballot.voter, score)
+    return scores
 
 
 # ----------------------------------------------------------------------------------------------------------
@@ -304,21 +304,21 @@ def _about_items(state: LoopState) -> Iterator[Advice]:
 
 
 def _votes_on(state: LoopState, key: Key, item: Item) -> _Votes:
-    found = _Votes()
+    votes = _Votes()
     for version in _versions(state):
         by_judge = _answers_by_judge(state, version, key)
         for judge, answers in by_judge.items():
             if _differ(item, answers):
-                found.flipped = f"{judge} answered {_word(answers[0])} and {_word(answers[-1])} about the same bytes"
+                votes.flipped = f"{judge} answered {_word(answers[0])} and {_word(answers[-1])} about the same bytes"
         if len(by_judge) > 1:
-            found.asked += 1
+            votes.asked += 1
             if _differ(item, [answers[-1] for answers in by_judge.values()]):
-                found.apart += 1
-                found.is_open = found.is_open or version == state.best
-                found.last = ", ".join(
+                votes.apart += 1
+                votes.is_open = votes.is_open or version == state.best
+                votes.last = ", ".join(
                     f"{judge} {_word(answers[-1])}" for judge, answers in by_judge.items()
                 )
-    return found
+    return votes
 
 
 def _answers_by_judge(state: LoopState, version: str, key: Key) -> dict[str, list[Answer]]:

@@ -74,7 +74,7 @@ def improvement_document(
         )
         return scorecard.scorecard_document(state.scorer, state.votes_on(version), facts)
 
-    found = improvement.ImprovementDoc(
+    document = improvement.ImprovementDoc(
         title=state.rubric.title,
         artifact=ArtifactDoc(
             path=started.artifact.path, digest=state.best, original=state.original
@@ -118,7 +118,7 @@ def improvement_document(
         usage=usage,
         packed=dict(packed) if packed else UNSET,
     )
-    return replace(found, low_confidence=_rests_on_one_judge(found))
+    return replace(document, low_confidence=_rests_on_one_judge(document))
 
 
 def _belief(state: LoopState) -> BeliefDoc | None:
@@ -155,23 +155,23 @@ def _expected(state: LoopState) -> improvement.ExpectedDoc | UnsetType:
 
 
 def _standing(state: LoopState, version: str) -> improvement.StandingDoc | None:
-    found = state.standing(version)
-    if found is None:
+    standing = state.standing(version)
+    if standing is None:
         return None
     return improvement.StandingDoc(
-        score=found.score,
-        interval=[found.low, found.high],
-        criteria=dict(found.criteria),
-        probability=found.probability,
+        score=standing.score,
+        interval=[standing.low, standing.high],
+        criteria=dict(standing.criteria),
+        probability=standing.probability,
     )
 
 
 def _delivery(state: LoopState) -> improvement.DeliveryDoc | UnsetType:
-    found = state.delivery
-    if found is None:
+    delivery = state.delivery
+    if delivery is None:
         return UNSET
     return improvement.DeliveryDoc(
-        rule=str(found.rule), reason=line(found.reason), probability=found.probability
+        rule=str(delivery.rule), reason=line(delivery.reason), probability=delivery.probability
     )
 
 
@@ -180,10 +180,10 @@ def _proposals(log: Iterable[events.Event]) -> list[events.EditProposed]:
 
 
 def _advice(state: LoopState, *, asks_judges: bool) -> list[improvement.AdviceDoc]:
-    found = advise(state, asks_judges=asks_judges)
+    advice = advise(state, asks_judges=asks_judges)
     return [
         improvement.AdviceDoc(kind=str(one.kind), text=line(one.text), about=one.about)
-        for one in found
+        for one in advice
     ]
 
 

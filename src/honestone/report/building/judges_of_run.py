@@ -56,11 +56,11 @@ class JudgesOfRun:
 
     def add(self, criteria: Iterable[CriterionDoc], judges: Iterable[JudgeDoc]) -> None:
         for one in judges:
-            known = self._figures_of(one.id)
-            known.units += 1
-            known.repaired += bool(one.problems or one.repairs)
+            figures = self._figures_of(one.id)
+            figures.units += 1
+            figures.repaired += bool(one.problems or one.repairs)
             if one.is_absent:
-                known.absent[one.reason or one.state] += 1
+                figures.absent[one.reason or one.state] += 1
         for criterion in criteria:
             scores = {
                 judge: score for judge, score in criterion.by_judge.items() if score is not None
@@ -79,16 +79,16 @@ class JudgesOfRun:
     def _count(self, votes: Mapping[str, str | float]) -> None:
         counted = Counter(map(str, votes.values()))
         for judge, answer in votes.items():
-            known = self._figures_of(judge)
-            known.answers += 1
-            known.apart += len(votes) > 2 and counted[str(answer)] * 2 < len(votes)
+            figures = self._figures_of(judge)
+            figures.answers += 1
+            figures.apart += len(votes) > 2 and counted[str(answer)] * 2 < len(votes)
 
     @property
     def pairs(self) -> list[tuple[PairAgreement, float | None]]:
         """Two judges each: how far their answers to the same items agree, and the mean difference
         of their scores of criteria, the second's minus the first's, in points.
         """
-        found = []
+        pairs = []
         for a, b in combinations(self.judges, 2):
             answers = [
                 (str(votes[a]), str(votes[b]))
@@ -102,5 +102,5 @@ class JudgesOfRun:
                 if scores
                 else None
             )
-            found.append((agreed, moved.mean_difference if moved else None))
-        return found
+            pairs.append((agreed, moved.mean_difference if moved else None))
+        return pairs

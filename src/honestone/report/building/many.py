@@ -43,7 +43,7 @@ class ManyArtifacts:
 def _sum(one: UsageDoc, other: UsageDoc) -> UsageDoc:
     """What both spent together; money is known where that of one is."""
     counted = {name: getattr(one, name) + getattr(other, name) for name in COUNTED}
-    known = [usage.usd for usage in (one, other) if usage.usd is not None]
+    prices = [usage.usd for usage in (one, other) if usage.usd is not None]
     targets = [usage.target_calls for usage in (one, other) if usage.target_calls]
-    found = replace(one, usd=sum(known) if known else None, **counted)
-    return replace(found, target_calls=sum(targets)) if targets else found
+    total = replace(one, usd=sum(prices) if prices else None, **counted)
+    return replace(total, target_calls=sum(targets)) if targets else total

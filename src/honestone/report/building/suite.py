@@ -206,18 +206,18 @@ def _with_sides(document: suite.SuiteReportDoc, sides: SidesComparison) -> suite
 
 
 def _triggering(record: SuiteRecord) -> suite.TriggeringDoc | UnsetType:
-    found = (
+    triggering = (
         triggering_of(record.each())
         if any(map(asks_for_skill, record.started.rubrics.values()))
         else None
     )
-    if found is None:
+    if triggering is None:
         return UNSET
     return suite.TriggeringDoc(
-        cases=found.cases,
-        precision=share_of(found.precision),
-        recall=share_of(found.recall),
-        unknown=found.unknown,
+        cases=triggering.cases,
+        precision=share_of(triggering.precision),
+        recall=share_of(triggering.recall),
+        unknown=triggering.unknown,
     )
 
 
@@ -267,8 +267,10 @@ def suite_flags(record: SuiteRecord) -> list[str]:
     if not record.started.min_pass_rate and record.compared is None:
         out.append("nothing can fail: --min-pass-rate is 0")
     if record.started.mock:
-        what = "no agent did this" if record.started.target == "mock" else "no judge looked at this"
-        out.append(f"mock run: {what}")
+        reason = (
+            "no agent did this" if record.started.target == "mock" else "no judge looked at this"
+        )
+        out.append(f"mock run: {reason}")
     if runs_open(tally.ballots):
         out.append(UNSANDBOXED)
     return [
@@ -287,13 +289,13 @@ def suite_warnings(record: SuiteRecord) -> list[str]:
 _MOST_SHARED: Final = 64
 
 
-def _shared(known: dict[str, SharedParts], rubric: str) -> SharedParts | None:
+def _shared(parts: dict[str, SharedParts], rubric: str) -> SharedParts | None:
     """What the documents of cases with this rubric share; cases with rubrics of their own share
     nothing.
     """
-    if rubric not in known and len(known) < _MOST_SHARED:
-        known[rubric] = SharedParts()
-    return known.get(rubric)
+    if rubric not in parts and len(parts) < _MOST_SHARED:
+        parts[rubric] = SharedParts()
+    return parts.get(rubric)
 
 
 def case_document(
@@ -430,24 +432,26 @@ def _shares(ends: Iterable[Fraction | float] | None) -> list[float] | None:
 
 def comparison_document(comparison: RunComparison) -> suite.ComparisonDoc:
     """`honestone.comparison/1`."""
-    found = comparison.found
+    compared = comparison.found
     named: JsonDocument = {
-        name: list(ids) for name, ids in fields_of(found, *suite.MEANINGS).items()
+        name: list(ids) for name, ids in fields_of(compared, *suite.MEANINGS).items()
     }
     return suite.ComparisonDoc(
         baseline=comparison.baseline,
         candidate=comparison.candidate,
         verdict=str(comparison.verdict.outcome),
         reasons=list(comparison.verdict.reasons),
-        delta=share_of(found.delta),
-        interval=_shares(found.interval),
-        score_delta=points_of(found.score_delta),
-        score_interval=None if found.score_interval is None else span_of(*found.score_interval),
-        **fields_of(found, "p", "wins", "losses", "ties"),
+        delta=share_of(compared.delta),
+        interval=_shares(compared.interval),
+        score_delta=points_of(compared.score_delta),
+        score_interval=None
+        if compared.score_interval is None
+        else span_of(*compared.score_interval),
+        **fields_of(compared, "p", "wins", "losses", "ties"),
         **named,
-        low_confidence_cases=found.low_confidence,
+        low_confidence_cases=compared.low_confidence,
         notes=list(comparison.notes),
-        cases=[_pair(pair) for pair in found.pairs],
+        cases=[_pair(pair) for pair in compared.pairs],
     )
 
 
@@ -530,8 +534,8 @@ def _rate_interval(run: RunSummary) -> list[float] | None:
 
 def _mean_interval(run: RunSummary) -> list[float] | None:
     scores = [float(side.score * 100) for side in run.sides.values() if side.score is not None]
-    found = None if run.mean_score is None else mean_interval(scores)
-    return None if found is None else [max(0.0, found[0]), min(100.0, found[1])]
+    interval = None if run.mean_score is None else mean_interval(scores)
+    return None if interval is None else [max(0.0, interval[0]), min(100.0, interval[1])]
 
 
 def _turned(before: CaseSide | None, now: CaseSide, to: Status) -> bool:

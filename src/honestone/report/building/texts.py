@@ -104,16 +104,16 @@ class TextsWriter:
     def _row_reasons(self, card: ScorecardDoc, error: str | None) -> list[str]:
         if error is not None:
             return [error]
-        found = [reason for one in card.criteria if (reason := self._reason(one)) is not None]
-        return found or list(card.reasons)
+        reasons = [reason for one in card.criteria if (reason := self._reason(one)) is not None]
+        return reasons or list(card.reasons)
 
     def _reason(self, one: CriterionDoc) -> str | None:
-        known = self._reasons.get(id(one))
-        if known is None:
-            known = one, missed_words(one)
+        remembered = self._reasons.get(id(one))
+        if remembered is None:
+            remembered = one, missed_words(one)
             if len(self._reasons) < _REMEMBERED:
-                self._reasons[id(one)] = known
-        return known[1]
+                self._reasons[id(one)] = remembered
+        return remembered[1]
 
     def _add_worst(
         self, id: str, outcome: Outcome, score: float | None, reasons: Sequence[str]
@@ -201,8 +201,8 @@ def missed_words(one: CriterionDoc) -> str | None:
         return None
     wanting = [item for item in one.items if item.is_problem or item.is_unanswered]
     if wanting:
-        what = "; ".join(_item_words(one, item) for item in wanting)
-        return line(f"{one.id}: {what}", _LONGEST)
+        missed = "; ".join(_item_words(one, item) for item in wanting)
+        return line(f"{one.id}: {missed}", _LONGEST)
     if one.below_floor:
         return f"{line(one.id)}: {points(one.score)}, below its floor {bar_number(one.floor)}"
     return None

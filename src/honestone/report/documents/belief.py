@@ -110,17 +110,17 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     def doubt(self, verdict: str) -> str:
         """What contradicts a verdict; empty where nothing does."""
         subject = self.sentence.partition(" that ")[2].partition(" (")[0] or "the contract is met"
-        known = StatedBelief(probability=self.probability, target=self.target, subject=subject)
-        return doubt(verdict, known)
+        stated = StatedBelief(probability=self.probability, target=self.target, subject=subject)
+        return doubt(verdict, stated)
 
     def lines(self, verdict: str) -> list[str]:
         """What every report prints below the verdict."""
         if not self.is_stated:
             return []
         against = self.doubt(verdict)
-        found = [self.sentence]
-        found += [self.better_words] if self.better_words else []
-        return found + ([f"{UNSURE}: {against}"] if against else [])
+        sentences = [self.sentence]
+        sentences += [self.better_words] if self.better_words else []
+        return sentences + ([f"{UNSURE}: {against}"] if against else [])
 
 
 def belief_words(belief: BeliefDoc | None, verdict: str) -> list[str]:

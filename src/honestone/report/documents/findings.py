@@ -56,12 +56,12 @@ def finding_groups(
     return [group for group in groups if not group.is_empty]
 
 
-def _unanswered(found: Sequence[tuple[Finding, bool]]) -> FindingGroup:
+def _unanswered(findings: Sequence[tuple[Finding, bool]]) -> FindingGroup:
     """Items without an answer, each with whether it had a note before the reasons of absent judges
     were taken from it. Those that lack an answer only because judges are absent are counted.
     """
-    rest = [pair for pair, had_note in found if pair[1].note or not had_note]
-    explained = len(found) - len(rest)
+    rest = [pair for pair, had_note in findings if pair[1].note or not had_note]
+    explained = len(findings) - len(rest)
     remarks = [f'{count(explained, "item")}: see "Judges" for why'] if explained else []
     shared = common_note(rest)
     return FindingGroup(

@@ -461,14 +461,14 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
         """The original on the scale of all rounds: as it is expected to be, where different judges
         looked at the two.
         """
-        known = self.expected.baseline if self.expected else None
-        return known.on(self.baseline) if known and self.baseline else self.baseline
+        baseline = self.expected.baseline if self.expected else None
+        return baseline.on(self.baseline) if baseline and self.baseline else self.baseline
 
     @property
     def after(self) -> scorecard.ScorecardDoc | None:
         """The delivered version on the same scale."""
-        known = self.expected.final if self.expected else None
-        return known.on(self.final) if known and self.final else self.final
+        final = self.expected.final if self.expected else None
+        return final.on(self.final) if final and self.final else self.final
 
     @property
     def last_flags(self) -> list[str]:

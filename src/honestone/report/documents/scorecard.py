@@ -425,8 +425,8 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     @property
     def warnings(self) -> list[tuple[str, str]]:
         """(name, meaning) of what a reader must know before the score."""
-        found = [("SELF-EVALUATED", SELF_EVALUATED)] if self.self_evaluated else []
-        return found + ([(LOW_CONFIDENCE_NAME, LOW_CONFIDENCE)] if self.low_confidence else [])
+        warnings = [("SELF-EVALUATED", SELF_EVALUATED)] if self.self_evaluated else []
+        return warnings + ([(LOW_CONFIDENCE_NAME, LOW_CONFIDENCE)] if self.low_confidence else [])
 
     @property
     def verdict_words(self) -> str:
@@ -500,8 +500,8 @@ def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
     unusable: dict[str, int] = {}
     for judge in judges:
         unusable[judge.id] = unusable.get(judge.id, 0) + judge.unusable_replies
-        known = worst.get(judge.id)
-        if known is None or (judge.is_absent and not known.is_absent):
+        worst_state = worst.get(judge.id)
+        if worst_state is None or (judge.is_absent and not worst_state.is_absent):
             worst[judge.id] = judge
     return [replace(judge, unusable=unusable[id] or UNSET) for id, judge in worst.items()]
 
@@ -526,10 +526,10 @@ def flags_to_show(flags: Iterable[str]) -> list[str]:
 
 def depths(criteria: Iterable[CriterionDoc]) -> Mapping[str, int]:
     """How deep each criterion is in its tree; parents come before children."""
-    found: dict[str, int] = {}
+    depths: dict[str, int] = {}
     for one in criteria:
-        found[one.id] = found[one.parent] + 1 if one.parent in found else 0
-    return found
+        depths[one.id] = depths[one.parent] + 1 if one.parent in depths else 0
+    return depths
 
 
 def items_of(criteria: Iterable[CriterionDoc]) -> Iterator[tuple[CriterionDoc, ItemDoc]]:

@@ -496,23 +496,25 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     @property
     def triggering_words(self) -> str:
         """How well the skill is picked up; empty where no case asks."""
-        found = self.triggering
-        if isinstance(found, UnsetType):
+        triggering = self.triggering
+        if isinstance(triggering, UnsetType):
             return ""
         known = [
-            f"precision {numbers.percent(found.precision)}",
-            f"recall {numbers.percent(found.recall)}",
+            f"precision {numbers.percent(triggering.precision)}",
+            f"recall {numbers.percent(triggering.recall)}",
         ]
         open_ones = (
-            [f"{found.unknown:,} of {count(found.cases, 'case')} unknown"] if found.unknown else []
+            [f"{triggering.unknown:,} of {count(triggering.cases, 'case')} unknown"]
+            if triggering.unknown
+            else []
         )
         return ", ".join([*known, *open_ones])
 
     @property
     def target_time(self) -> numbers.Number | None:
         """Milliseconds in the target, all cases one after another; None when none was measured."""
-        known = [case.time for case in self.cases if case.time is not None]
-        return sum(known) if known else None
+        times = [case.time for case in self.cases if case.time is not None]
+        return sum(times) if times else None
 
     @property
     def time_words(self) -> list[str]:

@@ -60,7 +60,7 @@ def no_place_in_langfuse(doc: SuiteReportDoc) -> list[str]:
     """What is left out of this run, in words."""
     skipped = sum(not list(_attempts(case)) for case in doc.cases)
     has_no_score = sum(one.score is None for case in doc.cases for one in _attempts(case))
-    found = [
+    left_out = [
         f"{count(skipped, 'case')} without an attempt" if skipped else "",
         f"scores of {count(has_no_score, 'attempt')} that could not be judged"
         if has_no_score
@@ -72,7 +72,7 @@ def no_place_in_langfuse(doc: SuiteReportDoc) -> list[str]:
         if doc.usage and (doc.usage.judge_calls or doc.usage.usd)
         else "",
     ]
-    return [one for one in found if one]
+    return [one for one in left_out if one]
 
 
 def _attempts(case: CaseDoc) -> list[AttemptDoc]:
@@ -186,7 +186,7 @@ class _Writer:
     ) -> Iterator[_Attribute]:
         """Everything else that is known, each value as JSON."""
         doc = self._doc
-        found: list[tuple[str, object]] = [
+        facts: list[tuple[str, object]] = [
             ("run", doc.run),
             ("suite", doc.suite.path),
             ("target", doc.target),
@@ -199,7 +199,7 @@ class _Writer:
             ("trace", reported.extra if reported and reported.extra else None),
             ("case", case.without_texts if shown else None),
         ]
-        for name, value in found:
+        for name, value in facts:
             if value is not None:
                 encoded = msgspec.json.encode(value).decode()
                 yield _Attribute(f"langfuse.observation.metadata.{name}", encoded)

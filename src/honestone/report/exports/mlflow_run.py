@@ -64,7 +64,7 @@ def _params(doc: SuiteReportDoc) -> dict[str, str]:
 
 def _metrics(doc: SuiteReportDoc) -> dict[str, float]:
     usage = doc.usage
-    found: dict[str, float | int | None] = {
+    metrics: dict[str, float | int | None] = {
         "pass_rate": doc.pass_rate,
         "mean_score": doc.mean_score,
         "duration_ms": doc.duration_ms,
@@ -72,14 +72,14 @@ def _metrics(doc: SuiteReportDoc) -> dict[str, float]:
         "cases.unstable": len(doc.unstable),
     }
     if usage is not None:
-        found |= {
+        metrics |= {
             "judge_calls": usage.judge_calls,
             "target_calls": usage.target_calls or 0,
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
             "usd": usage.usd,
         }
-    return {name: float(value) for name, value in found.items() if value is not None}
+    return {name: float(value) for name, value in metrics.items() if value is not None}
 
 
 def _tags(doc: SuiteReportDoc) -> dict[str, str]:

@@ -57,9 +57,9 @@ def suite_parquet(doc: SuiteReportDoc) -> bytes:
 
 def _rows(run: str | None, case: CaseDoc) -> Iterator[tuple[_Cell, ...]]:
     start = (run, case.id, case.shown_attempt, case.status, case.score)
-    found = [(one, item) for one in case.criteria if one.applies for item in one.items]
+    items = [(one, item) for one in case.criteria if one.applies for item in one.items]
     votes = [
-        (*_criterion(one), *_item(item), *vote) for one, item in found for vote in _votes(item)
+        (*_criterion(one), *_item(item), *vote) for one, item in items for vote in _votes(item)
     ]
     for rest in votes or [(None,) * (len(_COLUMNS) - len(start))]:
         yield (*start, *rest)

@@ -155,8 +155,8 @@ def _number_cell(value: Fraction | Number | None) -> str:
     """Not rounded, whole ones without a point, empty when there is none."""
     if value is None:
         return ""
-    found = float(value)
-    return str(int(found)) if found.is_integer() else repr(found)
+    number = float(value)
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 # ----------------------------------------------------------------------------------------------------------

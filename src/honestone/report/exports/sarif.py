@@ -120,11 +120,11 @@ class _Log:
                 "error" if fails else "warning",
             )
         rule = f"{line(criterion.id)}/{line(item.id)}"
-        found = places.of(item)
+        place = places.of(item)
         about: SarifProperties = {"criterion": line(criterion.id), "item": line(item.id)}
         if item.vote_words:
             about["votes"] = item.vote_words
-        self._put(rule, item.asked, text, kind, level, found, about)
+        self._put(rule, item.asked, text, kind, level, place, about)
 
     def add_error(self, case: CaseDoc, places: _CasePlace) -> None:
         text = f"could not be judged: {line(case.error or '')}"

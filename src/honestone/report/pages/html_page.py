@@ -123,15 +123,15 @@ def page_part(name: str) -> str:
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     """Templates that escape every value, and make visible what a reader could not see."""
-    found = environment(_visible)
-    found.globals.update(
+    templates = environment(_visible)
+    templates.globals.update(
         glyphs=_GLYPHS,
         looks=_VERDICT_LOOKS,
         open_first=WORST_FIRST,
         marks=GLYPHS,
         open_up_to=OPEN_UP_TO,
     )
-    found.filters.update(
+    templates.filters.update(
         address=lambda query: urlencode(query, errors="backslashreplace"),
         anchor=anchor_of,
         at=_at,
@@ -173,9 +173,9 @@ def _environment() -> Environment:
         with_own_notes=with_own_notes,
         words=_named_values,
     )
-    found.tests["low"] = is_low
-    found.tests["listed_in"] = is_listed
-    return found
+    templates.tests["low"] = is_low
+    templates.tests["listed_in"] = is_listed
+    return templates
 
 
 def _named_values(values: Mapping[str, object]) -> str:
@@ -189,8 +189,8 @@ def _named_values(values: Mapping[str, object]) -> str:
 
 def _columns(cards: Iterable[scorecard.ScorecardDoc]) -> list[str]:
     """The ids of the top criteria of several artifacts, those that come first."""
-    found = dict.fromkeys(one.id for card in cards for one in card.criteria if one.parent is None)
-    return list(found)[:MOST_COLUMNS]
+    ids = dict.fromkeys(one.id for card in cards for one in card.criteria if one.parent is None)
+    return list(ids)[:MOST_COLUMNS]
 
 
 def _visible(value: object) -> object:

@@ -88,9 +88,9 @@ def _version_names(doc: ImprovementDoc) -> list[tuple[str, str]]:
 def _scores_of(doc: ImprovementDoc, version: str) -> dict[str, float | None]:
     """The overall score and those of the criteria, as far as they are known."""
     number = str(doc.best_round) if version == "best" else version
-    found = next((one for one in doc.rounds if str(one.round) == number), None)
-    if found is not None:
-        return {"overall": found.score_after, **{one.id: one.after for one in found.criteria}}
+    entry = next((one for one in doc.rounds if str(one.round) == number), None)
+    if entry is not None:
+        return {"overall": entry.score_after, **{one.id: one.after for one in entry.criteria}}
     card = doc.before
     return (
         {"overall": card.score, **{one.id: one.score for one in card.criteria}}

@@ -112,17 +112,17 @@ def _environment() -> Environment:
 
 def markdown_environment() -> Environment:
     """Templates whose values are harmless as Markdown, with our filters."""
-    found = environment(_harmless)
-    found.globals.update(icons=_ICONS, most=MOST_CHANGED, most_texts=MOST_TEXTS)
-    found.filters.update(depths=scorecard.depths, history=_history, judge_names=_judge_names)
-    found.filters.update(item_facts=_item_facts, to_show=scorecard.flags_to_show)
-    found.filters.update(
+    templates = environment(_harmless)
+    templates.globals.update(icons=_ICONS, most=MOST_CHANGED, most_texts=MOST_TEXTS)
+    templates.filters.update(depths=scorecard.depths, history=_history, judge_names=_judge_names)
+    templates.filters.update(item_facts=_item_facts, to_show=scorecard.flags_to_show)
+    templates.filters.update(
         findings=finding_groups,
         reason_words=reason_words,
         listed_judges=listed_judges,
         shared_quotes=shared_quotes,
     )
-    found.filters.update(misses=misses, excerpts=_quoted_excerpts, sides=_sides, why=why)
+    templates.filters.update(misses=misses, excerpts=_quoted_excerpts, sides=_sides, why=why)
     ours: dict[str, Callable[..., str]] = {
         "arrows": lambda depth: "↳ " * depth,
         "bar": numbers.bar_number,
@@ -147,8 +147,8 @@ def markdown_environment() -> Environment:
         "phrase": state_phrase,
         "verdict": state_words,
     }
-    found.filters.update({name: _own(words) for name, words in ours.items()})
-    return found
+    templates.filters.update({name: _own(words) for name, words in ours.items()})
+    return templates
 
 
 def _span(thing: scorecard.ScorecardDoc | scorecard.CriterionDoc) -> str:

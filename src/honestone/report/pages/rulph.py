@@ -83,13 +83,13 @@ def imported_markdown(doc: ImportedDoc) -> str:
 
 def _scorings(doc: ImprovementDoc) -> Sequence[_Scoring]:
     card = doc.before or ScorecardDoc(verdict="inconclusive")
-    found = [_first(card)]
+    scorings = [_first(card)]
     for one in doc.rounds:
         if one.interval_after is None and one.score_after is None:
             continue
         moves = {move.id: move for move in one.criteria}
         after = [moves.get(part.id) or MoveDoc(id=part.id) for part in _parts(card)]
-        found.append(
+        scorings.append(
             _Scoring(
                 round=one.round + 1,
                 score=one.score_after,
@@ -100,7 +100,7 @@ def _scorings(doc: ImprovementDoc) -> Sequence[_Scoring]:
                 low_confidence=one.low_confidence,
             )
         )
-    return found
+    return scorings
 
 
 def _first(card: ScorecardDoc) -> _Scoring:
@@ -157,15 +157,17 @@ def _state(one: JudgeDoc) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    found = markdown_environment()
-    found.globals["hard"] = Markup(
+    templates = markdown_environment()
+    templates.globals["hard"] = Markup(
         "  "
     )  # at the end of a line it keeps the next one from joining it
-    found.filters.update(parts=_parts, top_suggestion=_top_suggestion, availability=_availability)
-    found.filters["rulph_result"] = _result_words
-    found.filters["overall"] = lambda look: Markup(score_or_interval(look.score, look.interval))
-    found.filters["percent_of"] = lambda one, card: Markup(_percent_of(one, card))
-    return found
+    templates.filters.update(
+        parts=_parts, top_suggestion=_top_suggestion, availability=_availability
+    )
+    templates.filters["rulph_result"] = _result_words
+    templates.filters["overall"] = lambda look: Markup(score_or_interval(look.score, look.interval))
+    templates.filters["percent_of"] = lambda one, card: Markup(_percent_of(one, card))
+    return templates
 
 
 def _macro(name: str) -> Callable[..., str]:

@@ -117,11 +117,11 @@ def _before_and_after(doc: ImprovementDoc, style: Style) -> list[str]:
     before, after = doc.before, doc.after
     if before is None or after is None or not doc.rounds:
         return score_table(doc.last_card, style) if doc.last_card else []
-    known = {one.id: one for one in before.criteria}
+    by_id = {one.id: one for one in before.criteria}
     depth = depths(after.criteria)
     moves: list[_Move] = [("overall", before, after, after.threshold)]
     for one in after.criteria:
-        moves.append(("  " * depth[one.id] + line(one.id), known.get(one.id), one, one.needs))
+        moves.append(("  " * depth[one.id] + line(one.id), by_id.get(one.id), one, one.needs))
     return _move_lines(moves, style)
 
 

@@ -125,9 +125,9 @@ def _aligned(rows: Sequence[_Row], style: Style) -> list[str]:
         line_of += "  " + style.paint(pad(_needs(row), needs, right=True), "dim")
         if weight:
             line_of += "  " + style.paint(pad(row.weight, weight, right=True), "dim")
-        given = dict(row.by_judge)
+        scores = dict(row.by_judge)
         for judge, size in judges:
-            score_of = points(given[judge]) if judge in given else ""
+            score_of = points(scores[judge]) if judge in scores else ""
             line_of += "  " + pad(score_of, size, right=True)
         note_text = _note(row)
         if note_text and style.columns - fixed - tally - cells - 2 >= width(note_text):

@@ -57,9 +57,9 @@ def _row(probe: ProbeDoc) -> FigureRow:
 
 def _headline(doc: AuditDoc) -> str:
     tiers = [judge.tier for judge in doc.judges]
-    found = [f"{tiers.count(tier)} {tier}" for tier in reversed(Tier) if tier in tiers]
-    found += [f"{tiers.count(None)} could not be audited"] if None in tiers else []
-    return f"{count(len(tiers), 'judge')}: {', '.join(found)}"
+    counts = [f"{tiers.count(tier)} {tier}" for tier in reversed(Tier) if tier in tiers]
+    counts += [f"{tiers.count(None)} could not be audited"] if None in tiers else []
+    return f"{count(len(tiers), 'judge')}: {', '.join(counts)}"
 
 
 def _cost(doc: AuditDoc) -> str:

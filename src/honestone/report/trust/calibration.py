@@ -52,11 +52,11 @@ def _facts(doc: CalibrationDoc) -> Iterator[tuple[str, str]]:
         f"{count(doc.units, 'artifact')} labelled by {', '.join(map(line, doc.raters[:5])) or 'unknown'}{rate}",
     )
     if doc.human_ceiling is not None:
-        found = doc.human_ceiling
-        share = "n/a" if found.agreement is None else percent(found.agreement)
+        ceiling = doc.human_ceiling
+        share = "n/a" if ceiling.agreement is None else percent(ceiling.agreement)
         yield (
             "ceiling",
-            f"people agree with each other in {share}, kappa {_two_places(found.kappa)}",
+            f"people agree with each other in {share}, kappa {_two_places(ceiling.kappa)}",
         )
     panel = doc.panel
     if panel.votes > 1:
@@ -97,12 +97,12 @@ def _why(judge: CalibratedJudgeDoc) -> str:
 
 
 def _corrected(judge: CalibratedJudgeDoc) -> str:
-    found, parts = judge.corrected, []
-    if found.rogan_gladen is not None:
-        parts.append(f"{percent(found.rogan_gladen)} (Rogan-Gladen)")
-    if found.ppi is not None:
-        parts.append(f"{percent(found.ppi)} (prediction-powered)")
-    return f"{percent(found.observed)} as it says" + (
+    corrected, parts = judge.corrected, []
+    if corrected.rogan_gladen is not None:
+        parts.append(f"{percent(corrected.rogan_gladen)} (Rogan-Gladen)")
+    if corrected.ppi is not None:
+        parts.append(f"{percent(corrected.ppi)} (prediction-powered)")
+    return f"{percent(corrected.observed)} as it says" + (
         f", put right {', '.join(parts)}" if parts else ""
     )
 

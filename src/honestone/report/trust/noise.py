@@ -31,17 +31,17 @@ def _headline(doc: NoiseDoc) -> str:
 
 
 def _facts(doc: NoiseDoc) -> list[str]:
-    found = doc.verdict
+    verdicts = doc.verdict
     counts = [
         f"{number} {name}"
-        for name, number in (("passed", found.passed), ("failed", found.fail))
+        for name, number in (("passed", verdicts.passed), ("failed", verdicts.fail))
         if number
     ]
-    counts += [f"{found.inconclusive} inconclusive"] if found.inconclusive else []
+    counts += [f"{verdicts.inconclusive} inconclusive"] if verdicts.inconclusive else []
     flips = (
         ""
-        if found.flip_rate is None
-        else f": two looks differ in {percent(found.flip_rate)} of pairs"
+        if verdicts.flip_rate is None
+        else f": two looks differ in {percent(verdicts.flip_rate)} of pairs"
     )
     return [
         f"{count(doc.n, 'look')} at the same bytes: {', '.join(counts) or 'none'}{flips}",

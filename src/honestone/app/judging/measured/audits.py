@@ -50,10 +50,10 @@ def audit_document(log: Sequence[Event], *, run: str) -> AuditDoc:
     )
 
 
-def _judge(name: str, found: JudgeAudit) -> AuditedJudgeDoc:
-    probes = [_probe(one) for one in found.probes]
+def _judge(name: str, audit: JudgeAudit) -> AuditedJudgeDoc:
+    probes = [_probe(one) for one in audit.probes]
     return AuditedJudgeDoc(
-        id=name, tier=found.tier, reason=found.reason, noisy=found.noisy, probes=probes
+        id=name, tier=audit.tier, reason=audit.reason, noisy=audit.noisy, probes=probes
     )
 
 
@@ -95,8 +95,8 @@ def _require_tier(
 ) -> None:
     def figures(before: Before) -> tuple[Tier, str | None] | None:
         document = audit_document(store.events(before.run), run=before.run)
-        found = next(one for one in document.judges if one.id == before.judge)
-        return None if found.tier is None else (found.tier, found.reason)
+        audited = next(one for one in document.judges if one.id == before.judge)
+        return None if audited.tier is None else (audited.tier, audited.reason)
 
     held = newest_that_holds(measured_before(store, _AUDITED, now, judge), figures)
     if held is None or isinstance(held, str):

@@ -66,25 +66,25 @@ def calibration_of(
         if isinstance(event, ArtifactJudged) and event.error is None
     }
     measured = _Measured(started, judged)
-    found = measured.calibration()
-    panel = found.panel
-    fits = {judge.id: judge.overall for judge in found.judges}
+    calibration = measured.calibration()
+    panel = calibration.panel
+    fits = {judge.id: judge.overall for judge in calibration.judges}
     return CalibrationDoc(
         run=run,
         rubric=started.rubric_path or started.rubric.title,
         labels=started.labels_path,
         contract=started.contract_id,
-        units=found.units,
+        units=calibration.units,
         outdated=started.outdated,
         raters=list(measured.people),
-        base_rate=found.base_rate,
+        base_rate=calibration.base_rate,
         human_ceiling=None
-        if found.ceiling is None
+        if calibration.ceiling is None
         else documents.HumanCeilingDoc(
-            kappa=found.ceiling.kappa, agreement=found.ceiling.agreement
+            kappa=calibration.ceiling.kappa, agreement=calibration.ceiling.agreement
         ),
         population=len(set(started.population)),
-        judges=[_judge(judge, measured.reason(judge.id)) for judge in found.judges],
+        judges=[_judge(judge, measured.reason(judge.id)) for judge in calibration.judges],
         panel=documents.CalibratedPanelDoc(
             votes=panel.votes,
             effective_votes=panel.effective_votes,
@@ -103,11 +103,11 @@ _FIGURES: Final = ("kappa", "alpha", "tpr", "tnr", "bias")
 
 
 def _figures(fit: Fit) -> dict[str, int | float | bool | list[float] | None]:
-    found = fields_of(fit, "units", "answers", "lenient")
+    figures = fields_of(fit, "units", "answers", "lenient")
     for name in _FIGURES:
         figure: Figure = getattr(fit, name)
-        found |= {name: figure.value, f"{name}_interval": _interval(figure)}
-    return found
+        figures |= {name: figure.value, f"{name}_interval": _interval(figure)}
+    return figures
 
 
 def _interval(figure: Figure) -> list[float] | None:
@@ -173,7 +173,7 @@ class _Measured:
     def _opinions(self, judges: Iterable[str], cases: Iterable[Case]) -> dict[Case, Opinion]:
         """What some judges and code say of the cases together."""
         names, cards = {*judges, CHECK}, dict[str, dict[Key, Opinion]]()
-        found: dict[Case, Opinion] = {}
+        opinions: dict[Case, Opinion] = {}
         for case in cases:
             if case[0] not in cards:
                 event = self._judged.get(case[0])
@@ -182,8 +182,8 @@ class _Measured:
                     self._opinions_of([one for one in ballots if one.judge in names])
                 )
             if (opinion := cards[case[0]].get(case[1:])) is not None:
-                found[case] = opinion
-        return found
+                opinions[case] = opinion
+        return opinions
 
     def _opinions_of(self, ballots: Sequence[Ballot]) -> Iterator[tuple[Key, Opinion]]:
         """What can be labelled, as these ballots have it."""
@@ -236,10 +236,10 @@ def _require_one(
     store: Store, named: str, witness: str, now: ContractDocument, judge: Identity
 ) -> None:
     def figures(before: Before) -> CalibratedJudgeDoc | None:
-        found = next(
+        calibrated = next(
             one for one in calibration_document(store, before.run).judges if one.id == before.judge
         )
-        return found if found.units else None
+        return calibrated if calibrated.units else None
 
     held = newest_that_holds(
         measured_before(store, [(CalibrationStarted.kind, MEASURED)], now, judge), figures
@@ -249,20 +249,22 @@ def _require_one(
         raise UsageError(f"{named} was never calibrated under this rubric", hint=hint)
     if isinstance(held, str):
         raise UsageError(f"the calibration of {named} is stale: {held}", hint=hint)
-    before, found = held
-    if found.lenient or found.contradicts:
-        fault = "contradicts the labels" if found.contradicts else "is lenient, as people labelled"
+    before, calibrated = held
+    if calibrated.lenient or calibrated.contradicts:
+        fault = (
+            "contradicts the labels" if calibrated.contradicts else "is lenient, as people labelled"
+        )
         raise UsageError(
             f"{named} {fault} (run {before.run})",
             hint=f"name another judge; `honestone show {before.run}` has the figures",
         )
-    _refuse_unknown(found, named, before.run, hint)
+    _refuse_unknown(calibrated, named, before.run, hint)
 
 
-def _refuse_unknown(found: CalibratedJudgeDoc, named: str, run: str, hint: str) -> None:
+def _refuse_unknown(calibrated: CalibratedJudgeDoc, named: str, run: str, hint: str) -> None:
     """Labels that leave open how much that people find unmet a judge lets pass do not vouch for it."""
-    passes = None if found.tnr is None else 1 - found.tnr
-    most = 1.0 if found.tnr_interval is None else 1 - found.tnr_interval[0]
+    passes = None if calibrated.tnr is None else 1 - calibrated.tnr
+    most = 1.0 if calibrated.tnr_interval is None else 1 - calibrated.tnr_interval[0]
     if passes is not None and most <= MOST_FALSE_PASSES:
         return
     what = f"its calibration (run {run}) has no answer that people find unmet"

@@ -51,13 +51,13 @@ def noise_document(log: Sequence[Event], *, run: str) -> NoiseDoc:
 def _judge(name: str, looks: Sequence[Sequence[Ballot]], scorer: Scorer) -> NoisyJudgeDoc:
     own = [[ballot for ballot in ballots if ballot.judge in (name, CHECK)] for ballots in looks]
     cards = [scorer.alone(ballots) for ballots in own]
-    found = _spread(cards)
+    spread = _spread(cards)
     reasons = [one.reason for ballots in own for one in ballots if one.judge == name and one.reason]
     lines = [line.criterion.id for line in cards[0].lines] if cards else []
     return NoisyJudgeDoc(
         id=name,
         looks=sum(card.score is not None for card in cards),
-        overall=SpreadDoc(mean=found.mean, sd=found.sd),
+        overall=SpreadDoc(mean=spread.mean, sd=spread.sd),
         criteria=[_criterion(at, id, cards) for at, id in enumerate(lines)],
         reason=reasons[0] if reasons else None,
     )
@@ -65,8 +65,8 @@ def _judge(name: str, looks: Sequence[Sequence[Ballot]], scorer: Scorer) -> Nois
 
 def _criterion(at: int, id: str, cards: Sequence[Scorecard]) -> NoisyCriterionDoc:
     scores = [score for card in cards if (score := card.lines[at].score) is not None]
-    found = spread_of([to_points(score) for score in scores])
-    return NoisyCriterionDoc(id=id, mean=found.mean, sd=found.sd)
+    spread = spread_of([to_points(score) for score in scores])
+    return NoisyCriterionDoc(id=id, mean=spread.mean, sd=spread.sd)
 
 
 def _spread(cards: Sequence[Scorecard]) -> Spread:
@@ -86,10 +86,10 @@ def _flips(cards: Sequence[Scorecard], scorer: Scorer) -> FlipsDoc:
 
 def noise_on_record(store: Store, contract: str) -> KnownNoiseDoc | None:
     """What that is for reports: which changes of a score are noise."""
-    found = known_noise(store, contract)
-    if found is None or found.tolerance is None:
+    noise = known_noise(store, contract)
+    if noise is None or noise.tolerance is None:
         return None
-    return KnownNoiseDoc(origin="noise", tolerance=found.tolerance, run=found.run)
+    return KnownNoiseDoc(origin="noise", tolerance=noise.tolerance, run=noise.run)
 
 
 def noise_of_cases(store: Store, started: SuiteStarted) -> dict[str, KnownNoiseDoc]:

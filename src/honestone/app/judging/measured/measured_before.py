@@ -21,8 +21,8 @@ class Before:
 
 
 def judges_of(contract: ContractDocument) -> list[Identity]:
-    found = contract.get("judges")
-    return list(found) if isinstance(found, list | tuple) else []
+    judges = contract.get("judges")
+    return list(judges) if isinstance(judges, list | tuple) else []
 
 
 def measured_before(

@@ -50,19 +50,23 @@ def compare_summaries(
             "the two runs were judged under different contracts:\n  " + "\n  ".join(changed[:20]),
             hint="run the baseline again under this contract, or compare all the same with --across-contracts",
         )
-    found = compare(before.sides, after.sides, left_out=left_out)
-    verdict = judge_comparison(found, gates)
+    comparison = compare(before.sides, after.sides, left_out=left_out)
+    verdict = judge_comparison(comparison, gates)
     if (
         require_improvement
         and verdict.outcome is Outcome.PASS
-        and (found.interval is None or found.interval[0] <= 0)
+        and (comparison.interval is None or comparison.interval[0] <= 0)
     ):
         why = (
             "the improvement is not above the noise: the lower bound of the interval is not above 0"
         )
         verdict = Verdict(Outcome.FAIL, (why,))
     return RunComparison(
-        found=found, verdict=verdict, baseline=before.run, candidate=after.run, notes=tuple(changed)
+        found=comparison,
+        verdict=verdict,
+        baseline=before.run,
+        candidate=after.run,
+        notes=tuple(changed),
     )
 
 
@@ -182,18 +186,20 @@ def trend(workspace: Workspace, runs: Sequence[str]) -> TrendDoc:
 
 def trend_in(store: Store, workspace: Workspace, runs: Sequence[str]) -> TrendDoc:
     """The same in an open store."""
-    found = [_summary(workspace, store, name) for name in runs]
+    summaries = [_summary(workspace, store, name) for name in runs]
     notes = ["these runs were judged under different contracts; their figures do not mean the same"]
-    return trend_document(found, notes=notes if len({run.contract for run in found}) > 1 else [])
+    return trend_document(
+        summaries, notes=notes if len({run.contract for run in summaries}) > 1 else []
+    )
 
 
 def _summary(workspace: Workspace, store: Store, side: str | Path | RunSummary) -> RunSummary:
     if isinstance(side, RunSummary):
         return side
     name, path = str(side), workspace.path(side)
-    found = find_run_summary(workspace, store, name)
-    if found is not None:
-        return found
+    summary = find_run_summary(workspace, store, name)
+    if summary is not None:
+        return summary
     is_file = bool(name) and path.exists()
     if name and not is_file:
         store.find_run(name)  # raises the error that says whether there is none, or more than one

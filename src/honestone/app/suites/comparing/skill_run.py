@@ -229,12 +229,12 @@ def _compared_skill(
         now, then = after, before.results
     else:
         now, then = _shared(after, before.results)
-    found = judge_skill(
+    judged = judge_skill(
         now, then, is_without=baseline.is_without, require_improvement=request.require_improvement
     )
     comparison = _comparison(plan, record, now, then, baseline, before.outputs)
     verdict, reasons = decide_skill(
-        found,
+        judged,
         comparison,
         is_gated=bool(request.fail_on or comparison.found.missing),
         own=None if request.min_pass_rate is None else record.own_verdict,
@@ -247,19 +247,19 @@ def _compared_skill(
         *_one_sided(comparison),
     )
     return SidesComparison(
-        skill=_skill_side(plan, found.execution_pass_rate, now, flags),
+        skill=_skill_side(plan, judged.execution_pass_rate, now, flags),
         baseline=BaselineSide(
             name=baseline.name,
             run=before.run,
-            pass_rate=found.baseline_pass_rate,
+            pass_rate=judged.baseline_pass_rate,
             spend=before.spent,
             is_cached=before.is_cached,
             results=tuple(then),
         ),
         verdict=str(verdict),
         reasons=reasons,
-        delta=found.delta,
-        interval=found.interval,
+        delta=judged.delta,
+        interval=judged.interval,
         comparison=comparison,
         spend=Spend.of([record.spend, before.spent or Spend()]),
     )
@@ -280,8 +280,8 @@ def _ids(results: Sequence[TaskResult]) -> set[str]:
 
 
 def _one_sided(comparison: RunComparison) -> list[str]:
-    found = comparison.found
-    parts = {"in the baseline only": found.missing, "in the candidate only": found.new}
+    compared = comparison.found
+    parts = {"in the baseline only": compared.missing, "in the candidate only": compared.new}
     return [f"not compared, {where}: {', '.join(ids)}" for where, ids in parts.items() if ids]
 
 
@@ -303,11 +303,14 @@ def _comparison(
             left_out=plan.left_out,
         )
     # A candidate that was never run has lost nothing.
-    found = compare(
+    comparison = compare(
         _sides(before, outputs) if after else {}, _sides(after, _outputs(summary_of(record)))
     )
     return RunComparison(
-        found=found, verdict=judge_comparison(found, gates), baseline=None, candidate=record.run
+        found=comparison,
+        verdict=judge_comparison(comparison, gates),
+        baseline=None,
+        candidate=record.run,
     )
 
 

@@ -22,10 +22,10 @@ from honestone.system.files import write_atomically
 Cases: TypeAlias = dict[str, list[tuple[str, CaseDoc]]]
 
 
-def cases_of(found: SuiteResult | TableResult) -> Cases:
-    if isinstance(found, SuiteResult):
-        return {case.id: [("", case)] for case in found.cases}
-    return {case.id: [(cell.column, cell) for cell in case.cells] for case in found.cases}
+def cases_of(result: SuiteResult | TableResult) -> Cases:
+    if isinstance(result, SuiteResult):
+        return {case.id: [("", case)] for case in result.cases}
+    return {case.id: [(cell.column, cell) for cell in case.cells] for case in result.cases}
 
 
 def run_once(folder: Path, name: str, run: Callable[[], Cases]) -> Cases:
@@ -39,6 +39,6 @@ def run_once(folder: Path, name: str, run: Callable[[], Cases]) -> Cases:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if result_file.exists():
             return msgspec.json.decode(result_file.read_bytes(), type=Cases)
-        found = run()
-        write_atomically(result_file, msgspec.json.encode(found))
-        return found
+        cases = run()
+        write_atomically(result_file, msgspec.json.encode(cases))
+        return cases

@@ -155,8 +155,8 @@ def _refuse_baselines(request: SuiteRequest, columns: int) -> None:
         "--require-improvement": request.require_improvement,
         "--across-contracts": request.across_contracts,
     }
-    for option, given in asked.items():
-        if given:
+    for option, value in asked.items():
+        if value:
             raise UsageError(
                 f"{option} compares one run with a baseline, but this is a table of {count(columns, 'column')}",
                 hint="its pairs compare the columns; choose one for a baseline with --target NAME, --prompt NAME and --artifact PATH",

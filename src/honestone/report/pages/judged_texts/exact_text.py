@@ -33,8 +33,8 @@ def exact_markup(text: str) -> Markup:
     return escape(exact_text(text))
 
 
-def _sign(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _sign(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code < 0x20:
         return chr(_CONTROL_PICTURES + code)
     if code == 0x7F:
