@@ -21,7 +21,7 @@ from typing import (
     Unpack,
 )
 
-from honestone.api.calls import awaited, checked, make_judging, make_workspace
+from honestone.api.calls import awaited, checked, make_judging, make_workspace, one_or_several
 from honestone.app.between_calls import keeping_open
 from honestone.app.doors import given
 from honestone.app.doors.given import GivenRubric, GivenSuite, Judges, Targets, Text
@@ -277,17 +277,19 @@ def run_suite(
         with_skills=given.several(with_skills, "skill", given.a_path) if with_skills else (),
         subject=None if text is None else SuiteSubject(path="text", version=text),
         targets=() if target is None else given.several(target, "target", given.a_target),
-        prompts=_several(prompts),
+        prompts=one_or_several(prompts),
         outputs=None if outputs is None else str(outputs),
         pick=pick,
-        choice=CaseChoice(ids=_several(cases), tags=_several(tags), splits=_several(splits)),
+        choice=CaseChoice(
+            ids=one_or_several(cases), tags=one_or_several(tags), splits=one_or_several(splits)
+        ),
         attempts=attempts,
         attempt_rule=attempt_rule,
         concurrency=concurrency,
         target_timeout=target_timeout,
         min_pass_rate=None if min_pass_rate is None else exact(min_pass_rate),
         baseline=baseline,
-        fail_on=_several(fail_on),
+        fail_on=one_or_several(fail_on),
         across_contracts=across_contracts,
         require_improvement=require_improvement,
         accept_loss=accept_loss,
@@ -315,7 +317,7 @@ def compare(
     request = CompareRequest(
         baseline=_side(a, "a"),
         candidate=_side(b, "b"),
-        gates=_several(fail_on),
+        gates=one_or_several(fail_on),
         across_contracts=across_contracts,
         require_improvement=require_improvement,
     )
@@ -512,11 +514,6 @@ def run_stages(
         None if output is None else Path(output),
     )
     return run_blocking(lambda: run_all_stages(request, files, Quiet()))
-
-
-def _several(names: str | Sequence[str]) -> tuple[str, ...]:
-    """One name or several, as a tuple."""
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _rows(suite: object) -> object:

@@ -176,6 +176,11 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
+def one_or_several(names: str | Sequence[str]) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
 def make_judging(judges: object, options: JudgingKeywords) -> JudgingOptions:
     """Make the options of judging from keywords. Raises UsageError for a value that the command
     refuses.

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar, Unpack
 
-from honestone.api.calls import awaited, checked, make_judging, make_workspace
+from honestone.api.calls import awaited, checked, make_judging, make_workspace, one_or_several
 from honestone.app.doors import given
 from honestone.app.doors.given import GivenRubric, Judges
 from honestone.app.doors.measured import (
@@ -117,8 +117,8 @@ def calibrate(
             population=given.several(artifacts, "artifacts", given.a_path) if artifacts else (),
             accept_loss=accept_loss,
         )
-        found = calibrate_judges(workspace, request, Quiet())
-        return CalibrationResult(report=found, strict=strict)
+        report = calibrate_judges(workspace, request, Quiet())
+        return CalibrationResult(report=report, strict=strict)
 
     return _with_store(folder, store, work)
 
@@ -174,9 +174,9 @@ def audit(
             rubric=given.a_rubric(rubric, workspace),
             judging=make_judging(judges, options),
         )
-        found = audit_judges(workspace, request, Quiet())
-        missed = [] if tier is None else [one.id for one in below(found, tier)]
-        return AuditResult(report=found, below=missed)
+        report = audit_judges(workspace, request, Quiet())
+        missed = [] if tier is None else [one.id for one in below(report, tier)]
+        return AuditResult(report=report, below=missed)
 
     return _with_store(folder, store, work)
 
@@ -198,16 +198,15 @@ def agreement(
     rater.
     """
     columns = Columns(
-        unit=_names(unit),
-        raters=_names(raters),
-        ignore=_names(ignore),
+        unit=one_or_several(unit),
+        raters=one_or_several(raters),
+        ignore=one_or_several(ignore),
         truth=truth,
         scale=None if scale is None else parse_scale(scale),
     )
-    is_file = isinstance(ratings, str | PathLike)
     request = AgreementRequest(
-        table=Path(ratings)  # type: ignore[arg-type]
-        if is_file
+        table=Path(ratings)
+        if isinstance(ratings, str | PathLike)
         else [row.cells for row in plain_rows(ratings, "ratings")],
         columns=columns,
         level=None if level is None else Level(level),
@@ -237,19 +236,19 @@ def label(
     command `honestone label` opens a web page for labelling.
     """
     workspace = make_workspace(folder, None)
-    found = texts_by_id(artifacts, text, id, workspace)
+    texts = texts_by_id(artifacts, text, id, workspace)
     plan = given.a_rubric(rubric, workspace)
     given_answers = answers if callable(answers) else plain_rows(answers, "answers")
-    made = label_texts(
-        found,
+    collected = label_texts(
+        texts,
         plan if isinstance(plan, Rubric) else load_rubric(workspace.path(plan)),
         given_answers,
         rater=rater,
         count=sample,
     )
     if labels is not None:
-        made.save(workspace.path(given.a_path(labels, "labels")))
-    return made
+        collected.save(workspace.path(given.a_path(labels, "labels")))
+    return collected
 
 
 @checked
@@ -297,10 +296,6 @@ def rescore(
         combine=combine,
     )
     return rescored_result(rescore_run(make_workspace(folder, store), request))
-
-
-def _names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 acalibrate = awaited(calibrate, "acalibrate")

@@ -209,22 +209,20 @@ class CaseReading(SuiteValueReading):
         criteria += check_criteria(checks, ids)
         places += [(*path, "checks", index) for index in range(len(checks))]
         self._check_expected(path, got.get("expect"), criteria)
+        nearest_first = parts[::-1]
+        thresholds = [part.threshold for part in nearest_first]
+        floors = [part.floor for part in nearest_first]
+        tiers = [part.require_tier for part in parts if part.require_tier]
         draft = UncheckedRubric(
-            title=next((part.title for part in parts[::-1] if part.title), ""),
-            threshold=_first(
-                *(part.threshold for part in parts[::-1]), suite.get("threshold"), DEFAULT_THRESHOLD
-            ),
-            floor=_first(*(part.floor for part in parts[::-1]), suite.get("floor"), DEFAULT_FLOOR),
+            title=next((part.title for part in nearest_first if part.title), ""),
+            threshold=_first(*thresholds, suite.get("threshold"), DEFAULT_THRESHOLD),
+            floor=_first(*floors, suite.get("floor"), DEFAULT_FLOOR),
             require_calibration=any(part.require_calibration for part in parts),
-            require_tier=min(
-                (part.require_tier for part in parts if part.require_tier),
-                key=TIERS.index,
-                default=None,
-            ),
-            combine=next((part.combine for part in parts[::-1] if part.combine), None),
+            require_tier=min(tiers, key=TIERS.index, default=None),
+            combine=next((part.combine for part in nearest_first if part.combine), None),
             criteria=criteria,
         )
-        rubric = self._sound(draft, parts[::-1], places, path)
+        rubric = self._sound(draft, nearest_first, places, path)
         if is_common:
             self._common = rubric
         return rubric
@@ -293,19 +291,17 @@ class CaseReading(SuiteValueReading):
         self, path: FilePath, expect: Expect | None, criteria: tuple[Criterion, ...]
     ) -> None:
         """Report each criterion that `expect` names and the case does not have."""
-        known = [criterion.id for top in criteria for criterion, _ in top.walk()]
+        ids = [criterion.id for top in criteria for criterion, _ in top.walk()]
         for id in expect.criteria if expect else ():
-            if id not in known:
-                self.problem(
-                    f"`expect` names `{id}`, which is not a criterion of this case",
-                    next(
-                        key
-                        for key in self.keys_at((*path, "expect"))
-                        if self.marked.raw_key(key).strip() == id
-                    ),
-                    did_you_mean(id, known) or f"criteria: {', '.join(known[:10])}",
-                    at_key=True,
-                )
+            if id in ids:
+                continue
+            keys = self.keys_at((*path, "expect"))
+            self.problem(
+                f"`expect` names `{id}`, which is not a criterion of this case",
+                next(key for key in keys if self.marked.raw_key(key).strip() == id),
+                did_you_mean(id, ids) or f"criteria: {', '.join(ids[:10])}",
+                at_key=True,
+            )
 
 
 def _first(*values: Fraction | None) -> Fraction:

@@ -36,10 +36,12 @@ _NEVER: Final = frozenset(
 
 def words_of(case: Node) -> Words:
     """The vars of a case as texts, numbers as they were written; empty without any."""
-    found = case.children.get("vars") if isinstance(case.children, dict) else None
-    if found is None or not isinstance(found[1].children, dict):
+    if not isinstance(case.children, dict) or "vars" not in case.children:
         return {}
-    return {key.raw or "": value.raw or "" for key, value in found[1].children.values()}
+    _, words = case.children["vars"]
+    if not isinstance(words.children, dict):
+        return {}
+    return {key.raw or "": value.raw or "" for key, value in words.children.values()}
 
 
 def has_holes(node: Node) -> bool:
@@ -113,7 +115,9 @@ def _fill_value(
             )
         return child
     filled = fill_node(child, path, words, refuse, is_ours=is_ours and word in _WITHIN)
-    return _as_number(filled) if filled is not child and is_ours and _takes_number(word) else filled
+    if is_ours and filled is not child and _takes_number(word):
+        return _as_number(filled)
+    return filled
 
 
 def _takes_number(word: str) -> bool:

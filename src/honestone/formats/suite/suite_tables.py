@@ -15,7 +15,7 @@ from honestone.formats.source import SourceErrors
 from honestone.formats.syntax.csv_rows import csv_rows
 from honestone.formats.syntax.document import MOST_LINES, Document
 from honestone.formats.syntax.marked import parse_marked, read_text
-from honestone.formats.syntax.nodes import Node, moved, node_of, refuse, scalar, whole_text
+from honestone.formats.syntax.nodes import MapKey, Node, moved, node_of, refuse, scalar, whole_text
 
 # How many files one pattern may choose: a pattern over a whole disk is a mistake.
 MAX_FILES: Final = 10_000
@@ -117,21 +117,21 @@ def files_like(pattern: str, base: Path) -> list[Path]:
     dot. Raises UsageError.
     """
     try:
-        found = list(
+        files = list(
             islice((file for file in base.glob(pattern) if _is_plain(file, base)), MAX_FILES + 1)
         )
     except (OSError, ValueError, NotImplementedError, IndexError, RuntimeError):
         raise UsageError(
             f"`{pattern}` is not a pattern of relative paths", hint="for example cases/*.csv"
         ) from None
-    if not found:
+    if not files:
         raise UsageError(f"no file matches `{pattern}`", hint=f"it starts at `{base}`")
-    if len(found) > MAX_FILES:
+    if len(files) > MAX_FILES:
         raise UsageError(
             f"`{pattern}` matches more than {MAX_FILES:,} files",
             hint="name their folder more closely",
         )
-    return sorted(found)
+    return sorted(files)
 
 
 def _is_plain(file: Path, base: Path) -> bool:
@@ -145,24 +145,21 @@ def with_defaults(case: Node, defaults: Node | None, id: str | None) -> Node:
         return case
     if defaults is None and (id is None or "id" in case.children):
         return case
-    known = (
-        defaults.children if defaults is not None and isinstance(defaults.children, dict) else {}
-    )
+    shared: dict[MapKey, tuple[Node, Node]] = {}
+    if defaults is not None and isinstance(defaults.children, dict):
+        shared = defaults.children
     whole = case.empty()
     if id is not None and "id" not in case.children:
         key, value = case.with_text("id"), case.with_text(id)
         whole.put(key, value)
-    for name, (key, value) in known.items():
-        if (
-            name not in case.children
-            and name != "rubric"
-            and SHAPES["defaults"].field(name) is not None
-        ):
+    for name, (key, value) in shared.items():
+        is_key = name != "rubric" and SHAPES["defaults"].field(name) is not None
+        if is_key and name not in case.children:
             whole.put(key, value)
     for name, (key, value) in case.children.items():
-        whole.put(
-            key, _joined(known[name][1], value) if name in _ADD_UP and name in known else value
-        )
+        if name in _ADD_UP and name in shared:
+            value = _joined(shared[name][1], value)
+        whole.put(key, value)
     return whole
 
 

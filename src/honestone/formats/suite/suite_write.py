@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
@@ -69,18 +70,16 @@ def dump_suite(suite: Suite) -> str:
     elif suite.artifact:
         lines.append(f"artifact: {scalar(suite.artifact)}")
     lines += _targets(suite.targets)
-    lines += _named_in("the suite", lambda: _common_lines(common))
+    with _errors_of("the suite"):
+        lines += _common_lines(common)
     if suite.concurrency is not None:
         lines.append(f"concurrency: {suite.concurrency}")
     lines += vouching_lines(asking_of_judges(suite))
     lines.append("cases:")
     for case in suite.cases:
         lines += indent(_notes(case))
-        lines += indent(
-            entry(
-                _named_in(f"case `{case.id}`", lambda case=case: list(_case(case, common)))  # type: ignore[misc]
-            )
-        )
+        with _errors_of(f"case `{case.id}`"):
+            lines += indent(entry(list(_case(case, common))))
     return "\n".join(lines) + "\n"
 
 
@@ -99,9 +98,11 @@ def asking_of_judges(suite: Suite) -> Suite:
     )
 
 
-def _named_in(where: str, write: Callable[[], list[str]]) -> list[str]:
+@contextmanager
+def _errors_of(where: str) -> Iterator[None]:
+    """Errors raised in the block say which part of the suite cannot be written."""
     try:
-        return write()
+        yield
     except UsageError as error:
         raise UsageError(f"{where}: {error.message}", hint=error.hint) from None
 
@@ -187,21 +188,16 @@ def _common(cases: Sequence[Case]) -> _Common:
     threshold, floor = gates.most_common(1)[0][0]
     # A rubric's title can be at the top only with criteria below it.
     title = _only([case.rubric.title for case in cases], "")
-    own_gate = [
-        c
-        for c in cases
-        if c.rubric.combine is not None
-        or (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)
-    ]
-    criteria = _shared_criteria(cases, own_gate)
-    title = title if criteria else ""
-    return _Common(
+    common = _Common(
         threshold=threshold,
         floor=floor,
-        criteria=criteria,
+        criteria=(),
         title=title,
         how_it_runs=_HowItRuns.of_all(cases),
     )
+    own_gate = [case for case in cases if not common.names_gate_of(case.rubric)]
+    criteria = _shared_criteria(cases, own_gate)
+    return replace(common, criteria=criteria, title=title if criteria else "")
 
 
 def _only(values: Sequence[_V], otherwise: _V) -> _V:
@@ -217,9 +213,9 @@ def _shared_criteria(cases: Sequence[Case], own_gate: Sequence[Case]) -> tuple[C
         return ()
     most = min(len(case.rubric.criteria) - (case in own_gate) for case in cases)
     first = cases[0].rubric.criteria
-    same = next(
-        (n for n in range(most) if any(c.rubric.criteria[n] != first[n] for c in cases)), most
-    )
+    same = 0
+    while same < most and all(case.rubric.criteria[same] == first[same] for case in cases):
+        same += 1
     return first[:same]
 
 

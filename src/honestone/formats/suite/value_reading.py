@@ -99,24 +99,17 @@ class SuiteValueReading(RubricReading):
                 "this rubric has no `criteria`", path, hint + ", or {file: PATH}", at_key=True
             )
         if not isinstance(value, dict | list):
-            seems_a_path = isinstance(value, str) and value.strip().endswith(
-                (".yaml", ".yml", ".json")
-            )
-            raise self.must_be(
-                "part",
-                value,
-                path,
-                owner,
-                f"write {{file: {value.strip()}}}" if seems_a_path else hint,
-            )
+            if isinstance(value, str) and value.strip().endswith((".yaml", ".yml", ".json")):
+                hint = f"write {{file: {value.strip()}}}"
+            raise self.must_be("part", value, path, owner, hint)
         got: Got = {}
-        listed, entries = (
-            (path, value) if isinstance(value, list) else ((*path, "criteria"), value["criteria"])
-        )
-        self.name_texts(entries)
-        if entries is value:
+        if isinstance(value, list):
+            listed = path
+            self.name_texts(value)
             got["criteria"] = self.criteria(value, path, "")
         else:
+            listed = (*path, "criteria")
+            self.name_texts(value["criteria"])
             got = self.fields("rubric", path, " of this rubric")
         criteria: tuple[Criterion, ...] | None = got.get("criteria")
         if criteria is None:
@@ -147,9 +140,10 @@ class SuiteValueReading(RubricReading):
 
     def _in_file(self, shape: str, path: FilePath, owner: str) -> Any:
         """The one key of `{file: PATH}` or `{files: [PATH]}`."""
-        for found in self.fields(shape, path, owner).values():
-            return found
-        raise Refused
+        values = list(self.fields(shape, path, owner).values())
+        if not values:
+            raise Refused
+        return values[0]
 
     def _part_of_file(self, name: str, path: FilePath) -> RubricPart:
         """Read a rubric file; one that several cases name is read once. Raises Refused where it is
@@ -190,10 +184,17 @@ class SuiteValueReading(RubricReading):
             self.all_elsewhere(error, path)
             return None
         self.notes += source.notes
-        rubric, is_ours = source.rubric, isinstance(source, RubricSource)
+        rubric = source.rubric
+        threshold: Fraction | None = rubric.threshold
+        floor: Fraction | None = rubric.floor
+        is_template = False
         if isinstance(source, RubricSource):
             self.templates[file] = source.marked
             self._remember_key_of_suite(rubric.sure, rubric.max_looks, source.marked)
+            is_template = has_holes(source.marked.root)
+            # A bar that a file of ours does not name is the suite's.
+            threshold = threshold if source.marked.has(("threshold",)) else None
+            floor = floor if source.marked.has(("floor",)) else None
         else:
             self.losses += source.losses
         if file.parent != self.base and (rubric.has_checks or rubric.has_fixes):
@@ -203,15 +204,13 @@ class SuiteValueReading(RubricReading):
         return RubricPart(
             criteria=rubric.criteria,
             path=path,
-            threshold=rubric.threshold
-            if not is_ours or source.marked.has(("threshold",))
-            else None,
-            floor=rubric.floor if not is_ours or source.marked.has(("floor",)) else None,
+            threshold=threshold,
+            floor=floor,
             title=rubric.title,
             require_calibration=rubric.require_calibration,
             require_tier=rubric.require_tier,
             combine=rubric.combine,
-            is_template=is_ours and has_holes(source.marked.root),
+            is_template=is_template,
         )
 
     def checks(self, value: Any, path: FilePath, owner: str) -> tuple[Check, ...]:
@@ -258,13 +257,9 @@ class SuiteValueReading(RubricReading):
         name = take_path(self, value, path, owner)
         if (self.base / name).is_dir():
             return name
-        is_file = (self.base / name).exists()
-        what = (
-            f"`{name}` is a file, but must be a folder"
-            if is_file
-            else f"folder `{name}` not found next to the suite"
-        )
-        raise Refused(what, path)
+        if (self.base / name).exists():
+            raise Refused(f"`{name}` is a file, but must be a folder", path)
+        raise Refused(f"folder `{name}` not found next to the suite", path)
 
     def input(self, value: Any, path: FilePath, owner: str) -> tuple[Message, ...]:
         if isinstance(value, list):
