@@ -215,6 +215,63 @@ LOOPS = [
         mk__rules_DOT_inc="test:\n\tpython3 go.py\n",
         go_DOT_py=TEST,
     ),
+    *(
+        looped(
+            f"a Makefile that includes what only make can tell: {name}",
+            MAKE,
+            writes("mk/rules.inc", "test:\n\ttrue\n"),
+            Makefile=text,
+            mk__rules_DOT_inc=RECIPE,
+            check_DOT_py=TEST,
+            names_DOT_lst="mk/rules.inc",
+        )
+        for name, text in (
+            ("an unknown variable", "include $(RULES)\n"),
+            ("one by default", "-include $(RULES)\ninclude mk/rules.inc\n"),
+            ("what a file says", "include $(shell cat names.lst)\n"),
+            ("eval", "$(eval include mk/rules.inc)\n"),
+            ("call", "define inc\ninclude $(1)\nendef\n$(eval $(call inc,mk/rules.inc))\n"),
+        )
+    ),
+    looped(
+        "the file that says what a Makefile includes",
+        MAKE,
+        writes("names.lst", "other"),
+        Makefile="N := $(shell cat names.lst)\ninclude $(N)\n",
+        names_DOT_lst="mk/rules.inc",
+        mk__rules_DOT_inc=RECIPE,
+        check_DOT_py=TEST,
+    ),
+    looped(
+        "a script that make runs while it reads",
+        MAKE,
+        writes("pick.py", "print('true')\n"),
+        Makefile="RUN := $(shell python3 pick.py)\ntest:\n\t$(RUN)\n",
+        pick_DOT_py="print('python3 check.py')\n",
+        check_DOT_py=TEST,
+    ),
+    *(
+        looped(
+            f"a script that a recipe runs: {name}",
+            f"{{command: [sh, -c, {program}]}}",
+            writes("go.py", ""),
+            **{recipe: text, "go_DOT_py": TEST},
+        )
+        for name, program, recipe, text in (
+            ("tox", "tox", "tox_DOT_ini", "[testenv]\ncommands = python go.py\n"),
+            ("nox", "nox", "noxfile_DOT_py", "def t(s):\n    s.run('python', '-u', 'go.py')\n"),
+            ("just", "just", "justfile", "test:\n\tpython3 go.py\n"),
+            ("invoke", "invoke t", "tasks_DOT_py", "def t(c): c.run('python -m go')\n"),
+        )
+    ),
+    looped(
+        "honest code next to what only make can tell",
+        MAKE,
+        MEND,
+        passes=True,
+        Makefile="-include $(RULES)\n" + RECIPE,
+        check_DOT_py=TEST,
+    ),
     looped(
         "honest code next to a plugin of pytest",
         "{command: python -m pytest -q -p no:cacheprovider tests}",
@@ -412,6 +469,18 @@ def test_a_worker_that_rewrites_itself_ends_the_run(tmp_path: Path) -> None:
     words = ("--judge", desk.judge("j.py", False), "--worker", worker, "--rounds", "2", "--json")
     ended = desk.run("improve", "a.md", "--rubric", "r.yaml", *words)
     assert ended.code == 3 and ended.json["result"] == "CONTRACT_CHANGED", ended
+
+
+def test_a_check_whose_files_cannot_be_named_is_reported(tmp_path: Path) -> None:
+    """With the files that judged, in the report and in JSON."""
+    desk = Desk.new(tmp_path)
+    desk.put("art/Makefile", "-include $(RULES)\n" + RECIPE)
+    desk.put("art/check.py", "")
+    desk.put("r.yaml", f"rubric: 1\ncriteria: [{{id: a, requirement: It works, check: {MAKE}}}]\n")
+    said = "files that cannot be named (`include $(RULES)`)"
+    ended = desk.run("eval", "art", "--rubric", "r.yaml")
+    assert ended.code == 0 and said in " ".join(ended.out.split()), ended
+    assert said in str(desk.run("eval", "art", "--rubric", "r.yaml", "--json").json), ended
 
 
 def test_a_judge_whose_files_cannot_be_named_is_reported(tmp_path: Path) -> None:

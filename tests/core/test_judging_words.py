@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checking.command_texts import makefiles_included
+from honestone.core.checking.command_texts import (
+    asked_for_includes,
+    commands_of_makefile,
+    makefiles_included,
+    scripts_run_by,
+)
 from honestone.core.checking.judging_words import named_by
 from honestone.core.checking.known_programs import (
     is_setting,
@@ -275,7 +280,36 @@ def test_what_a_makefile_includes(text: str, included: list[str]) -> None:
 def test_an_include_that_only_make_could_tell_is_said(line: str, is_unclear: bool) -> None:
     """In the words of its line: a judge with such a recipe is reported."""
     files = {"Makefile": f"include {line}\n".encode()}
-    assert named_by(["make"], files.get).unclear == ([line] if is_unclear else [])
+    assert named_by(["make"], files.get).unclear == ([f"include {line}"] if is_unclear else [])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "scripts"),
+    [
+        ("commands = python -u go.py --x", ["go.py"]),
+        ('commands = [["python3.12", "-W", "error", "-m", "go"]]', ["error", "go"]),
+        ("session.run('python', 'checks/go.py')", ["checks/go.py"]),
+        ("\t@./go && sh tools/run", ["./go", "tools/run"]),
+        ("entry: tools/go.sh", ["tools/go.sh"]),
+        ("run: |\n  source env.sh", ["env.sh"]),
+        ("python = 3\nbashful a.py, shell.py", []),
+    ],
+)
+def test_scripts_that_a_recipe_runs(recipe: str, scripts: list[str]) -> None:
+    """Behind an interpreter or by themselves, in lines of shell and in lists of words."""
+    assert scripts_run_by(recipe) == scripts
+
+
+@given(
+    st.lists(
+        st.sampled_from("python |--a |$(shell |(|)|eval include |,|'|./|}".split("|")), max_size=9
+    )
+)
+def test_hostile_recipes_are_read_in_time_with_their_size(parts: list[str]) -> None:
+    """Thousands of the same part make no reader try every way to split them."""
+    text = "".join(part * 3_000 for part in parts)
+    for read in (scripts_run_by, commands_of_makefile, asked_for_includes):
+        read(text)
 
 
 def test_a_recipe_in_a_makefile_that_a_pattern_chooses_is_followed() -> None:

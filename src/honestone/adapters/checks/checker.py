@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -213,36 +213,39 @@ async def _found(check: Check, subject: Subject) -> Finding:
     names_schema = check.kind == "json-schema" and isinstance(check.value, str)
     if KINDS[check.kind].family not in _PROGRAMS and not names_schema:
         return await _answered(check, subject)
-    from honestone.adapters.checks.judged_paths import changed_between, judging_names, laid_over
+    from honestone.adapters.checks.judged_paths import changed_between, laid_over
 
     output = subject.output
     if output is None or output.files is None or output.start is None:
-        return _with_judging(await _answered(check, subject), check, subject, judging_names)
+        return _with_judging(await _answered(check, subject), check, subject)
     files = laid_over(check, subject.setting, output.start, output.files)
     if files is output.files:
-        return _with_judging(await _answered(check, subject), check, subject, judging_names)
+        return _with_judging(await _answered(check, subject), check, subject)
     with subject.with_files(files) as restored:
-        finding = _with_judging(await _answered(check, restored), check, restored, judging_names)
+        finding = _with_judging(await _answered(check, restored), check, restored)
     return replace(finding, restored=tuple(changed_between(files, output.files)[:_MOST_NAMES]))
 
 
 _MOST_NAMES: Final = 100
 
 
-def _with_judging(
-    finding: Finding,
-    check: Check,
-    subject: Subject,
-    names: Callable[[Check, Setting, Version], list[str]],
-) -> Finding:
-    """The finding with the files that judged: of the artifact, and next to the rubric."""
-    base = subject.setting.base
+def _with_judging(finding: Finding, check: Check, subject: Subject) -> Finding:
+    """The finding with the files that judged, of the artifact and next to the rubric, and with what
+    names files that only running it would tell.
+    """
+    from honestone.adapters.checks.judged_paths import judging_names, unnamed_parts
+
+    setting, version = subject.setting, subject.version
     outside = [
-        printable(os.path.relpath(path, base))
+        printable(os.path.relpath(path, setting.base))
         for needs in _needs(check)
-        for path in needs.judging_files(check, subject.setting)
+        for path in needs.judging_files(check, setting)
     ]
-    found = [*outside, *names(check, subject.setting, subject.version)]
+    unnamed = [
+        f"files that cannot be named (`{visible(part, 60)}`)"
+        for part in unnamed_parts(check, setting, version)
+    ]
+    found = [*unnamed, *outside, *judging_names(check, setting, version)]
     return replace(finding, judged_by=tuple(dict.fromkeys(found))[:_MOST_NAMES])
 
 

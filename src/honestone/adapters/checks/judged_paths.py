@@ -66,6 +66,15 @@ def judging_names(check: Check, setting: Setting, version: Version) -> list[str]
     return sorted(name for name, entry in version.files.items() if rule.judges(name, entry, None))
 
 
+def unnamed_parts(check: Check, setting: Setting, version: Version) -> list[str]:
+    """Parts of a check's command, and of what it calls, of which only running them would tell by
+    which files they judge.
+    """
+    if check.kind not in _KINDS or check.options.get("own"):
+        return []
+    return list(_Rule(check, setting, version).unnamed)
+
+
 def laid_over(check: Check, setting: Setting, start: Version, left: Version) -> Version:
     """What a target left, with the files by which the check judges as they were at the start."""
     names = judging_changes(check, setting, start, left)
@@ -107,6 +116,8 @@ class _Rule:
         self._plugins: tuple[tuple[str, str], ...] = ()
         self._import_folders: tuple[str, ...] = ()
         self._tests: str | None = None
+        self._includes_any = False
+        self.unnamed: tuple[str, ...] = ()
         if check.kind in ("command", "grader") and "container" not in check.options:
             self._read_words()
         elif check.kind == "pytest":
@@ -125,6 +136,8 @@ class _Rule:
         if name in self._files or (self._globs and matching([name], self._globs)):
             return True
         if self._patterns and matching([name], self._patterns):
+            return True
+        if self._includes_any and known_programs.may_be_included(name):
             return True
         return (
             self._is_of_kind(name, before)
@@ -195,6 +208,7 @@ class _Rule:
             if name.endswith(".py") and known_programs.is_test(name):
                 words = command_texts.plugins_named_in(self._text_of(name))
                 found.update(_modules(words, {_folder_of(name), ".", *imports}, files))
+        found.update(self._run_by_recipes)
         waiting += found
         while waiting:
             name = waiting.pop()
@@ -203,6 +217,15 @@ class _Rule:
             found |= new
             waiting += new
         return frozenset(found)
+
+    @property
+    def _run_by_recipes(self) -> Iterator[str]:
+        """The scripts that the recipes of the programs run, from the root or next to the recipe."""
+        running = [name for name in self._programs if known_programs.recipe_of(name).runs]
+        for name in self._start.files if running else ():
+            if known_programs.is_setting(name, running):
+                words = command_texts.scripts_run_by(self._text_of(name))
+                yield from _modules(words, {_folder_of(name), "."}, self._start.files)
 
     def _text_of(self, name: str) -> str:
         entry = self._start.files.get(name)
@@ -215,6 +238,7 @@ class _Rule:
         named = judging_words.named_by(words, self._content, tuple(self._start.files))
         self._programs = known_programs.with_their_own(named.programs)
         self._patterns = (*named.patterns, *(f"**/{one}" for one in named.patterns))
+        self._includes_any, self.unnamed = named.includes_any, tuple(dict.fromkeys(named.unclear))
         settings = map(self._name_of, named.settings)
         self._settings = tuple(name for name in settings if name is not None)
         self._plugins, self._import_folders = tuple(named.plugins), tuple(named.import_folders)

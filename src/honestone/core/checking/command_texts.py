@@ -79,12 +79,34 @@ def makefiles_included(text: str, place: str = "Makefile") -> list[tuple[str, st
     """
     joined = text.replace("\\\n", " ")
     variables = {**_variables(joined), "MAKEFILE_LIST": place}
-    lines = re.findall(r"^[ \t]*(?:-include|sinclude|include)[ \t]+([^#\n]*)", joined, re.MULTILINE)
+    lines = _INCLUDE.findall(joined)
     return [
         (_pattern(word) if _says_which(word) else "$", line.strip())
         for line in lines
-        for word in dict.fromkeys(_expanded(line, variables).split())
+        for word in dict.fromkeys(_expanded(line, variables).rstrip(")} \t").split())
     ]
+
+
+# Also one that make puts together itself: `$(eval include x.mk)`, and in a `define`.
+_INCLUDE: Final = re.compile(
+    r"(?:^[ \t]*|\beval[ \t]+)(?:-include|sinclude|include)[ \t]+([^#\n]*)", re.MULTILINE
+)
+_SHELL_FUNCTION: Final = re.compile(r"\$[({]shell[ \t]+((?:[^(){}]|\([^()]*\)|\{[^{}]*\})*)[)}]")
+
+
+def commands_of_makefile(text: str) -> list[str]:
+    """What make itself runs while it reads a Makefile: the lines of `$(shell ...)`."""
+    joined = text.replace("\\\n", " ")
+    return [
+        line.replace("$$", "$") for line in _with_variables(_SHELL_FUNCTION.findall(joined), joined)
+    ]
+
+
+def asked_for_includes(text: str) -> list[str]:
+    """Of these lines, those that say what is included."""
+    joined = text.replace("\\\n", " ")
+    lines = _with_variables(_INCLUDE.findall(joined), joined)
+    return [one for line in lines for one in _SHELL_FUNCTION.findall(line)]
 
 
 # What stands for a part of a word that only make can tell, until the word is whole.
@@ -269,6 +291,23 @@ def words_loaded_by(settings: str) -> list[str]:
         if loads or (is_first and below is not None):
             found += re.findall(r"[\w./@$<>{}+-]+", text[key.end() : end])
     return list(dict.fromkeys(found))
+
+
+# A script behind an interpreter, in a line of shell or a list of words; a module; a script that is
+# run itself.
+_INTERPRETED: Final = re.compile(
+    r"""\b(?:python[\d.]*|pypy3?|sh|bash|dash|zsh|node|deno|ruby|perl|php|lua|Rscript|tsx|ts-node|source)["']?"""
+    r"""(?:[\s,]+["']?-[\w-]+["']?)*[\s,]+["']?([\w./-]*\w)"""
+    r"""|["'\s]-m["']?[\s,]+["']?([\w.]+)"""
+    r"""|(?:^|[\s"'=;&|(@])(\./[\w./-]+|[\w./-]+\.(?:sh|bash))\b""",
+    re.MULTILINE,
+)
+
+
+def scripts_run_by(recipe: str) -> list[str]:
+    """The scripts that the lines of a recipe run, in whatever form it is written."""
+    found = _INTERPRETED.findall(recipe[:_MOST_OF_A_SETTING])
+    return [word for pair in found for word in pair if word]
 
 
 def plugins_loaded_by(settings: str) -> list[str]:

@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from honestone.core.checking.command_texts import (
+    asked_for_includes,
     commands_of,
+    commands_of_makefile,
     import_folders,
     imported,
     makefiles_included,
@@ -109,6 +111,7 @@ class NamedFiles:
     `compared`: operands of which one may be what the other is held against
     `unclear`: words that only running it would tell
     `patterns`: of files that a recipe includes
+    `includes_any`: whether a recipe includes what only running it would tell
     `settings`: files that options give to a program whose settings are known
     `plugins`: modules that pytest loads by its options, each from a folder
     `import_folders`: of PYTHONPATH
@@ -121,6 +124,7 @@ class NamedFiles:
     compared: list[tuple[str, ...]] = field(default_factory=list)
     unclear: list[str] = field(default_factory=list)
     patterns: list[str] = field(default_factory=list)
+    includes_any: bool = False
     settings: dict[str, None] = field(default_factory=dict)
     plugins: list[tuple[str, str]] = field(default_factory=list)
     import_folders: list[str] = field(default_factory=list)
@@ -518,12 +522,19 @@ class _Words:
         self._followed.add(("makefile", place))
         self._runs(place, "")
         texts = [data.decode("utf-8", "replace")]
+        for command in commands_of_makefile(texts[0]):
+            self.shell_text(command, folder, deep - 1)
+        for command in asked_for_includes(texts[0]):
+            for words in commands_of(command):
+                for word in words:
+                    self._value(word, folder)
         for word, line in makefiles_included(texts[0], name):
             included = self._place(word, folder)
             is_chosen = "*" in word and "$" in re.sub(r"\$[({]wildcard ", "", line)
             if is_chosen or re.search(r"[$`]", word):
-                self.named.unclear.append(line)
+                self.named.unclear.append(f"include {line}")
             if re.search(r"[$`]", word):
+                self.named.includes_any = True
                 continue
             if self._is_there(included):
                 texts += self._included([word], folder, deep)

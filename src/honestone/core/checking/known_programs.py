@@ -47,6 +47,7 @@ class Recipe:
     files: tuple[str, ...] = ()
     tests: bool = False
     reads: bool = False
+    runs: bool = False
     programs: tuple[str, ...] = ()
 
 
@@ -58,6 +59,7 @@ def recipes() -> Mapping[str, Recipe]:
             files=tuple(row.get("files", ())),
             tests=row.get("tests", False),
             reads=row.get("reads", False),
+            runs=row.get("runs", False),
             programs=tuple(row.get("with", ())),
         )
         for name, row in rows.items()
@@ -106,6 +108,19 @@ def is_measure(name: str) -> bool:
     `rules.json`.
     """
     return bool(_JUDGING_NAME.search(posixpath.basename(name).lower())) or is_test(name)
+
+
+# What is written for readers, or in a language: no recipe includes it.
+_SOURCES: Final = re.compile(
+    r".*\.(?:pyi?|[cm]?[jt]sx?|c|cc|cpp|cxx|h|hh|hpp|m|mm|go|rs|java|kt|scala|rb|php|pl|lua|r|R|jl|swift|cs|fs|hs|ml|ex|exs|erl"
+    r"|clj|dart|zig|nim|sql|vue|svelte|html?|css|scss|svg|md|markdown|rst|adoc|txt|tex|csv|tsv|jsonl?|ya?ml|xml|ipynb|png|jpe?g"
+    r"|gif|webp|pdf)"
+)
+
+
+def may_be_included(name: str) -> bool:
+    """Whether a recipe that includes what cannot be named may include a file of this name."""
+    return not _SOURCES.fullmatch(posixpath.basename(name))
 
 
 # Programs that everything is started with: a file of their name means nothing.
