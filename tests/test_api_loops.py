@@ -75,6 +75,9 @@ def test_improve_ends_as_the_command_does(desk: Path) -> None:
         done.to_dict()["schema"] == "honestone.improvement/1"
         and done.document["rounds"][0]["decision"] == "accepted"
     )
+    document = done.to_dict()
+    stated = document["probability"], document["expected"]["final"]["probability"]
+    assert stated == (document["belief"]["probability"], document["final"]["belief"]["probability"])
     assert (desk / "note.md").read_text() == "alpha\none\nbeta\ntwo\n"
     assert (desk / "st" / "reports" / f"{done.run}.md").is_file()
 
@@ -122,3 +125,86 @@ def test_judges_of_steps_are_names(desk: Path) -> None:
     """They are kept from call to call."""
     with pytest.raises(honestone.UsageError, match="must be names"):
         honestone.step(Path("note.md"), Path("rubric.yaml"), judges=[judge("ann")], folder=desk)  # type: ignore[list-item]
+
+
+def _suite_of_words() -> dict[str, object]:
+    """A case for each word, three in each split: the target says whether the text has the word."""
+    words = {"train": "abc", "val": "def", "test": "ghi"}
+    return {
+        "suite": 1,
+        "cases": [
+            {"id": word, "input": word, "split": split, "rubric": ["The word is there"]}
+            for split, found in words.items()
+            for word in found
+        ],
+    }
+
+
+def test_over_a_suite_a_text_is_judged_once_and_passed_says_how_sure(tmp_path: Path) -> None:
+    """An output that an edit leaves as it is costs no look. Where judges that agree answer more
+    than once about each case, PASSED states at least 80 %.
+    """
+    asked: list[tuple[str, str]] = []
+    (tmp_path / "text.md").write_text("a b d e g h\n")
+
+    def look(request: dict[str, dict[str, str]]) -> dict[str, object]:
+        output = str(request["output"]).strip()
+        asked.append((str(request["input"]), output))
+        return {"criteria": {one["id"]: {"met": "yes" in output} for one in request["criteria"]}}  # type: ignore[index]
+
+    def work(path: str, brief: str) -> None:
+        assert "word" in brief or "c" in brief
+        file = Path(path)
+        file.write_text(file.read_text() + "c f i\n")
+
+    done = honestone.improve(
+        Path("text.md"),
+        suite=_suite_of_words(),
+        target=lambda input, artifact: "yes" if input in artifact.read_text().split() else "no",
+        judges=[look],
+        worker=work,
+        folder=tmp_path,
+    )
+    document = done.to_dict()
+    assert (done.result, document["policy"]) == ("PASSED", "belief")
+    assert document["probability"] >= 0.8
+    belief = document["belief"]
+    assert (
+        belief["probability"]
+        == document["probability"]
+        == document["final"]["belief"]["probability"]
+    )
+    assert belief["sentence"].startswith(
+        f"{int(100 * belief['probability'])}% sure that enough cases"
+    )
+    # Three words got another output; the looks at the six others are shared by both versions.
+    assert (
+        asked.count(("a", "yes")) == 1
+        and asked.count(("c", "no")) == asked.count(("c", "yes")) == 1
+    )
+    assert max(map(asked.count, set(asked))) <= 3
+
+
+def test_over_a_suite_keep_best_asks_about_each_case_once(tmp_path: Path) -> None:
+    """The rule of before is there by its name: every judge looks once, and no probability is stated."""
+    asked: list[str] = []
+    (tmp_path / "text.md").write_text("a b c d e f g h i\n")
+
+    def look(request: dict[str, object]) -> dict[str, object]:
+        asked.append(str(request["input"]))
+        return {"criteria": {one["id"]: {"met": True} for one in request["criteria"]}}  # type: ignore[attr-defined,index]
+
+    done = honestone.improve(
+        Path("text.md"),
+        suite=_suite_of_words(),
+        target=lambda input, artifact: "yes",
+        judges=[look],
+        worker=lambda path, brief: None,
+        policy="keep-best",
+        folder=tmp_path,
+    )
+    assert (done.result, done.to_dict()["probability"], len(set(asked))) == (
+        "PASSED",
+        None,
+        len(asked),
+    )

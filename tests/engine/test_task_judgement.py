@@ -67,7 +67,9 @@ class Runner:
     cut_at: int | None = None
     closed: bool = False
 
-    async def run(self, version: Version, split: str, meter: Meter) -> SplitRun:
+    async def run(
+        self, version: Version, split: str, meter: Meter, need: object = None
+    ) -> SplitRun:
         if self.stop_at == len(self.asked):
             raise Killed
         self.asked.append((version.text, split))

@@ -45,10 +45,10 @@ def state_of(log: Sequence[Event], *, scorer: Scorer | None = None) -> LoopState
     """The loop's state from its events alone."""
     from honestone.core.loop.named import policy_named
     from honestone.core.loop.state import fold
-    from honestone.core.loop.suite_loop import state_of_suite
+    from honestone.core.loop.suite_belief import state_of_suite_run
 
     if isinstance(log[0], SuiteImprovementStarted):
-        return fold(state_of_suite(log[0]), log[1:])
+        return fold(state_of_suite_run(log[0]), log[1:])
     return fold(policy_named(started_of(log).policy).start(log[0], scorer), log[1:])
 
 

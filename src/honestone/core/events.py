@@ -245,12 +245,13 @@ class SuiteImprovementStarted(LoopStarted):
     certifies.
 
     `splits` are the ids of their cases, `candidates` the proposals of a round. `mock`: a part of it
-    only pretends.
+    only pretends. `rubrics`: what judges answer, by their keys, where they are asked by need.
     """
 
     suite: StartedSuite
     certifying: Rubric
     splits: Mapping[str, Sequence[str]]
+    rubrics: Mapping[str, Rubric] = field(default_factory=dict)
     candidates: int = 1
     require_improvement: bool = False
     target: str | None = None
@@ -549,10 +550,28 @@ class SidesCompared(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaseAnswers:
+    """What is known of one case with one version. `text`: the digest of what its judges are shown,
+    so that cases with equal ones are one text. `rubric`: the key of what they answer. `certain`:
+    whether it passes, where no judge can change that. `is_short`: fewer judges answered than have
+    to. `ballots`: the looks that were not on record
+    of this text, and the answers of code.
+    """
+
+    case: str
+    text: str
+    rubric: str
+    certain: bool | None = None
+    is_short: bool = False
+    ballots: tuple[Ballot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BallotCast(Spending):
     """One judge's answers about a version; `draw` counts its looks at that version from 0. In a
     loop over a suite the judge is a split, and `of_run` its run; `judges` (id, state, reason) and
-    `flags` are those of that run.
+    `flags` are those of that run, and `cases` what its judges answered, where they are asked by
+    need.
     """
 
     type = "ballot"
@@ -564,6 +583,7 @@ class BallotCast(Spending):
     of_run: str | None = None
     judges: Sequence[JsonObject] = ()
     flags: tuple[str, ...] = ()
+    cases: tuple[CaseAnswers, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from honestone.core.events import (
     BallotCast,
     CandidateRanked,
     CandidateTried,
+    CaseAnswers,
     LimitReached,
     RecordedCandidate,
     Role,
@@ -26,6 +27,7 @@ from honestone.core.judging.scorecard import Line
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.policies import fixes_for, rejected_tries, unmet_items, write_brief
 from honestone.core.loop.state import Ask, LoopState, Propose
+from honestone.core.loop.suite_belief import ByNeed, SuiteBeliefState
 from honestone.core.loop.suite_loop import (
     TEST,
     TRAIN,
@@ -173,6 +175,7 @@ class SplitRun:
     process spent.
 
     `cut_short` is the limit that ended it before every task was run: then its results do not count.
+    `answers`: what is known of each task, where its judges were asked by need.
     """
 
     run: str
@@ -182,6 +185,7 @@ class SplitRun:
     judges: Sequence[JsonObject] = ()
     flags: Sequence[str] = ()
     cut_short: str | None = None
+    answers: Sequence[CaseAnswers] = ()
 
 
 class SplitRunner(Protocol):
@@ -189,10 +193,12 @@ class SplitRunner(Protocol):
 
     The same version and split within one run of the loop are run once: what an earlier process
     finished is returned, what it began is resumed. `meter` is the loop's; what is left of it is the
-    limit.
+    limit. `need`: how judges are asked; None for one look of each of them.
     """
 
-    async def run(self, version: Version, split: str, meter: Meter) -> SplitRun: ...
+    async def run(
+        self, version: Version, split: str, meter: Meter, need: ByNeed | None = None
+    ) -> SplitRun: ...
 
     async def close(self) -> None: ...
 
@@ -251,7 +257,9 @@ class TaskJudgement(Judgement[SuiteLoopState]):
     async def _look(self, loop: SuiteLoop, version: str, split: str, role: Role) -> None:
         if await loop.out_of_budget():
             return
-        done = await self._runner.run(loop.version(version), split, loop.meter)
+        state = loop.state
+        need = state.by_need(version, split) if isinstance(state, SuiteBeliefState) else None
+        done = await self._runner.run(loop.version(version), split, loop.meter, need)
         # Into the loop's meter: what an earlier process spent on this split was not on record until
         # now.
         loop.meter.before.join(done.earlier)
@@ -270,6 +278,7 @@ class TaskJudgement(Judgement[SuiteLoopState]):
                 of_run=done.run,
                 judges=done.judges,
                 flags=tuple(done.flags),
+                cases=state.new_looks(done.answers) if isinstance(state, SuiteBeliefState) else (),
             )
         )
 

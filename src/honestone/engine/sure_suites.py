@@ -72,8 +72,11 @@ class _Waiting:
 class SuiteAsking:
     """The looks of a suite's run. `record` is the run so far, `need` how many cases have to pass,
     `target` the bar (0-1), `most` the limit of looks. Used as `slots` of the run: an attempt enters
-    when its case is opened. `asks_all`: every case gets a look. `has_output` hears of each case whose
-    target is done.
+    when its case is opened. `asks_all`: every case gets a look; `asks_once`: and no further one.
+    `has_output` hears of each case whose target is done.
+
+    `on_record`: by text the looks that count and cost nothing. `beside` and `apart`: texts that the
+    same judges looked at, as in `SuiteBelief`. `hopeless` (0-1): below it the bar is out of reach.
     """
 
     panel: Panel
@@ -82,11 +85,17 @@ class SuiteAsking:
     target: float
     most: int
     asks_all: bool = False
+    asks_once: bool = False
+    on_record: Mapping[str, Sequence[Ballot]] = field(default_factory=dict)
+    beside: Sequence[TextBelief] = ()
+    apart: Sequence[TextBelief] = ()
+    hopeless: float | None = None
     has_output: Callable[[str], None] = lambda id: None
     over: str | None = None
     _order: list[str] = field(default_factory=list)
     _opened: int = 0
     _entered: int = 0
+    _admitted: int = 0
     _inside: int = 0
     _when_stuck: int = 0
     _waiting: dict[str, _Waiting] = field(default_factory=dict)
@@ -103,7 +112,9 @@ class SuiteAsking:
             number = self._entered
             self._entered += 1
             await self._changed.wait_for(lambda: number < self._opened or self.over is not None)
+            self._admitted += 1
             self._inside += 1
+            self._changed.notify_all()
         return None
 
     async def __aexit__(
@@ -127,7 +138,14 @@ class SuiteAsking:
         text = TextBelief(rubric).see_all(checks)
         if text.probability in (0.0, 1.0):
             return asking.consulted()
+        diff = (question.workspace or {}).get("diff")
+        text_id = self.record.text_of(id, question.output, diff)
+        for ballot in self.on_record.get(text_id, ()):
+            asking.looking.add(ballot.voter, ballot)
         waiting = _Waiting(asking, text, asyncio.get_running_loop().create_future())
+        if asking.looking.looks:
+            waiting.learn()
+            self.most += waiting.seen
         async with self._changed:
             self._waiting[id] = waiting
             self._changed.notify_all()
@@ -157,7 +175,7 @@ class SuiteAsking:
     def _is_quiet(self) -> bool:
         """Whether every attempt that is open waits for judges or has ended."""
         waiting = sum(not one.done.done() for one in self._waiting.values())
-        return self._entered >= self._opened and self._inside == waiting
+        return self._admitted >= self._opened and self._inside == waiting
 
     async def _step(self) -> str | None:
         """One look or several; why it is over, or None."""
@@ -176,6 +194,8 @@ class SuiteAsking:
         short = [id for id, one in asked.items() if one.is_short]
         if short:
             return await self._take(short[: min(FIRST_AT_ONCE, left)])
+        if self.asks_once and self._opened == len(self._order):
+            return NOT_ASKED
         if lone:
             return await self._take(most_open(lone)[: min(AT_ONCE, left)])
         if self._opened < len(self._order) and self._wants_more(belief, chances):
@@ -239,7 +259,8 @@ class SuiteAsking:
             return True
         if any(one.seen and one.is_short for one in self._waiting.values()):
             return False
-        is_met, is_out = chance.low >= self.target, chance.high <= 1.0 - self.target
+        out = 1.0 - self.target if self.hopeless is None else self.hopeless
+        is_met, is_out = chance.low >= self.target, chance.high <= out
         return looks >= LEAST_LOOKS and (is_met or is_out)
 
     def _has_unseen(self) -> bool:
@@ -278,7 +299,7 @@ class SuiteAsking:
 
     def belief(self) -> SuiteBelief:
         cases = [self._case(id, one) for id, one in self.record.cases.items() if not one.case.skip]
-        return SuiteBelief(cases, self.need)
+        return SuiteBelief(cases, self.need, self.beside, self.apart)
 
     def _case(self, id: str, one: CaseRecord) -> CaseBelief:
         waiting = self._waiting.get(id)

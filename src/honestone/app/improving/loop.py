@@ -256,6 +256,22 @@ def _resume(
     return same.id, state, log
 
 
+def as_begun(plan: LoopPlan[S], earlier: Callable[[], LoopPlan[S]]) -> LoopPlan[S]:
+    """The plan that resumes the unfinished run of the artifact: this one, or one as an earlier
+    version of the program made it; this one where there is none.
+    """
+    with plan.workspace.open_store() as store:
+        unfinished = {
+            run.identity
+            for run in store.runs()
+            if (run.kind, run.subject, run.finished) == (plan.kind, plan.subject, None)
+        }
+    if plan.fresh or not unfinished or plan.identity in unfinished:
+        return plan
+    found = earlier()
+    return found if found.identity in unfinished else plan
+
+
 MINUTES = 240
 # What is written to the person's file: the best version, or only one that passed.
 DELIVER = ("best", "passed")

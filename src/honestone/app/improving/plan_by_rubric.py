@@ -111,17 +111,7 @@ def _under_keep_best(
         return make()
     if is_sure_asked:
         return plan
-    with plan.workspace.open_store() as store:
-        runs = [
-            run
-            for run in store.runs()
-            if (run.kind, run.subject, run.finished) == (plan.kind, plan.subject, None)
-        ]
-    unfinished = {run.identity for run in runs}
-    if plan.fresh or not unfinished or plan.identity in unfinished:
-        return plan
-    earlier = make()
-    return earlier if earlier.identity in unfinished else plan
+    return loop.as_begun(plan, make)
 
 
 def _prepared(

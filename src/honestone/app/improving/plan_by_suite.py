@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,16 @@ from honestone.app.judging.rubric_plan import checks_of
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.subject import skill_folder
+from honestone.app.suites.sure import can_be_asked_by_need
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.core.judging.contract import Contract
 from honestone.core.judging.spend import Meter
-from honestone.core.loop import suite_loop
+from honestone.core.loop import suite_belief, suite_loop
 from honestone.core.loop.state import LoopLimits
+from honestone.core.loop.suite_belief import KeepWhatIsLikelier
 from honestone.core.loop.suite_loop import (
     STEERING,
     TEST,
@@ -58,7 +60,19 @@ _HINT = "--worker cmd:COMMAND, or a model or an agent CLI"
 def prepare_suite(
     workspace: Workspace, request: ImprovementRequest, observer: Observer
 ) -> LoopPlan[SuiteLoopState]:
-    """Everything is read and checked, before the first run. Raises UsageError and its kinds."""
+    """Everything is read and checked, before the first run. Raises UsageError and its kinds. A run
+    that was begun when every suite was decided by keep-best is resumed under it.
+    """
+    plan = _prepared(workspace, request, observer)
+    if request.policy is not None or not isinstance(plan.policy, KeepWhatIsLikelier):
+        return plan
+    by_marks = replace(request, policy="keep-best")
+    return loop.as_begun(plan, lambda: _prepared(workspace, by_marks, observer))
+
+
+def _prepared(
+    workspace: Workspace, request: ImprovementRequest, observer: Observer
+) -> LoopPlan[SuiteLoopState]:
     assert request.suite is not None
     _refuse_rubric_options(request)
     bar = None if request.min_pass_rate is None else exact(request.min_pass_rate)
@@ -99,6 +113,8 @@ def prepare_suite(
     seats = (*tasks.seats, *plan.edit_seats)
     place = loop.guarded(place, workspace, tasks.checker, checks, seats, worker, tasks.source.base)
     limits = loop.loop_limits(request, workspace, plan.calls)
+    if plan.is_by_belief:  # It ends by what it believes, and not by rounds without progress.
+        limits = replace(limits, patience=limits.rounds)
     loaded = load_artifact(place.path, exclude=place.exclude, max_bytes=place.max_bytes)
     most = plan.most(limits.rounds, lambda cases: sum(case.attempts for case in cases))
     more = f"{f' of {count} proposals' if count > 1 else ''}, {most} runs of {tasks.target_name}"
@@ -108,7 +124,7 @@ def prepare_suite(
         place=place,
         version=loaded.version,
         worker=worker,
-        policy=KeepWhatHelps(),
+        policy=plan.policy,
         started=plan.started(place, loaded.version, worker, limits),
         belongs_to={
             "holdouts": [],
@@ -117,7 +133,7 @@ def prepare_suite(
             "candidates": count,
             **functions_of((*tasks.seats, *plan.edit_seats)),
         },
-        state=suite_loop.state_of_suite,
+        state=suite_belief.state_of_suite_run,
         judgement=partial(plan.judgement, place, observer),
         notes=(
             *loaded.notes,
@@ -139,7 +155,7 @@ def _refuse_rubric_options(request: ImprovementRequest) -> None:
             "the suite's cases have rubrics of their own",
         ),
         ("--self", request.self_judge, "the suite's own checks and judges decide"),
-        (f"--policy {request.policy}", request.policy not in (None, "keep-best"), _RULE),
+        (f"--policy {request.policy}", request.policy not in (None, "keep-best", "belief"), _RULE),
     ):
         if given:
             raise UsageError(f"{name} cannot go with --suite", hint=instead)
@@ -188,7 +204,7 @@ def _worker(
     return worker
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Tasks:
     """A suite's tasks as what judges versions. `least` is the pass rate asked for."""
 
@@ -201,6 +217,21 @@ class _Tasks:
     @property
     def candidates(self) -> int:
         return self.request.candidates or 1
+
+    @cached_property
+    def is_by_belief(self) -> bool:
+        """Whether what judges answer decides, and they can be asked by need. Beliefs are about the
+        noise of judges, of which code has none.
+        """
+        return (
+            self.request.policy in (None, "belief")
+            and can_be_asked_by_need(self.tasks)
+            and any(case.rubric.asks_judges for case in self.tasks.chosen)
+        )
+
+    @property
+    def policy(self) -> KeepWhatHelps:
+        return KeepWhatIsLikelier() if self.is_by_belief else KeepWhatHelps()
 
     @property
     def contract(self) -> Contract:
@@ -231,11 +262,12 @@ class _Tasks:
             artifact=loop.started_artifact(place, version),
             output=loop.shown_output(self.request),
             deliver=self.request.deliver,
-            policy=KeepWhatHelps().name,
+            policy=self.policy.name,
             worker=worker.id,
             rubric=suite_loop.steering_rubric(self.splits, title=title, least=self.least),
             certifying=suite_loop.certifying_rubric(self.splits, title=title, least=self.least),
             splits=self.splits.ids,
+            rubrics=self.tasks.contracts.rubrics if self.is_by_belief else {},
             candidates=self.candidates,
             require_improvement=self.request.require_improvement,
             suite=events.StartedSuite(

@@ -5,7 +5,7 @@ skill.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.running.side_run import SideRun
 from honestone.app.suites.subject import SuiteSubject, skill_of
 from honestone.core.artifact import Artifact, Version
-from honestone.core.judging.ballot import CHECK
+from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Meter, Spend
+from honestone.core.loop.suite_belief import ByNeed
 from honestone.core.loop.suite_loop import (
     Splits,
 )
@@ -51,13 +52,16 @@ class SplitRuns:
     folder: str
     leave_out: Sequence[str]
 
-    async def run(self, version: Version, split: str, meter: Meter) -> SplitRun:
+    async def run(
+        self, version: Version, split: str, meter: Meter, need: ByNeed | None = None
+    ) -> SplitRun:
         cases, subject = self.splits.of(split), self._subject(version)
         record, left = self._finished(subject, cases), meter.rest()
         is_new = record is None
         if record is None:
-            side = SideRun.open(self.plan, self.store, self.observer, subject, cases, left)
-            await side.work()
+            plan = self.plan if need is None else asked_to_be_sure(self.plan, need)
+            side = SideRun.open(plan, self.store, self.observer, subject, cases, left)
+            await side.work(by_need=need)
             record = side.finish()
         spend = record.spend
         return SplitRun(
@@ -65,13 +69,14 @@ class SplitRuns:
             results=results_of(cases, record),
             spend=spend,
             earlier=left.before if is_new else spend,
-            judges=[plain(one) for one in panel_states(record.tally.ballots)],
+            judges=[plain(one) for one in panel_states(_first_looks(record))],
             flags=[
                 *suite_warnings(record),
                 *suite_flags(record),
                 *(not_loaded(record) if self.plan.subject.is_isolated else []),
             ],
             cut_short=_cut_short(record, left, meter),
+            answers=() if need is None else record.answers(case.id for case in cases),
         )
 
     async def close(self) -> None:
@@ -119,6 +124,18 @@ class PanelOfEdits:
     async def close(self) -> None:
         for seat in self.seats:
             await seat.judge.close()
+
+
+def _first_looks(record: SuiteRecord) -> list[Ballot]:
+    """Further looks are of the same judges."""
+    return [ballot for ballot in record.tally.ballots if ballot.draw_of is None]
+
+
+def asked_to_be_sure(plan: SuitePlan, need: ByNeed) -> SuitePlan:
+    """The plan of a split whose judges are asked by need. Its contract is the suite's."""
+    judging = replace(plan.judging, sure=100 * need.sure, max_looks=need.looks)
+    request = replace(plan.request, judging=judging, all_cases=True)
+    return replace(plan, request=request)
 
 
 def _cut_short(record: SuiteRecord, left: Meter, whole: Meter) -> str | None:

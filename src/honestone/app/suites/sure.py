@@ -8,7 +8,9 @@ from dataclasses import fields
 from honestone.app.judging.sure import refuse_limit_alone, refuse_other_ways, sure_of_suite
 from honestone.app.suites.contracts import rubrics_by_identity
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.core.belief.next_look import ONE_LOOK
 from honestone.core.errors import UsageError
+from honestone.core.loop.suite_belief import ByNeed
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.case import Case
 from honestone.engine.cases import CaseWork
@@ -47,6 +49,19 @@ def require_askable_suite(
         )
 
 
+def can_be_asked_by_need(plan: SuitePlan) -> bool:
+    """Whether looks can be bought one at a time: one attempt of each case, in no order, of judges
+    that can be asked again.
+    """
+    judging = plan.judging
+    return (
+        any(seat.kind not in ONE_LOOK for seat in plan.seats)
+        and judging.repeat is None
+        and judging.batch is None
+        and all(case.attempts == 1 and not case.depends_on for case in plan.chosen)
+    )
+
+
 def _refuse_in_cases(source: SuiteSource) -> None:
     """A suite asks its judges by all cases, so a rubric of one cannot say how often."""
     found = source.key_of_suite
@@ -67,12 +82,28 @@ def _refuse_in_cases(source: SuiteSource) -> None:
         )
 
 
-def asking_of(plan: SuitePlan, record: SuiteRecord, panel: Panel) -> SuiteAsking | None:
+def asking_of(
+    plan: SuitePlan, record: SuiteRecord, panel: Panel, by_need: ByNeed | None = None
+) -> SuiteAsking | None:
     """What asks judges for a run; None where nothing says how sure it has to be."""
     bar = record.bar
     if bar.sure is None or not plan.seats:
         return None
     cases = sum(one.case.skip is None for one in record.cases.values())
+    if by_need is not None:
+        return SuiteAsking(
+            panel=panel,
+            record=record,
+            need=bar.need(cases),
+            target=float(bar.sure),
+            most=by_need.looks,
+            asks_all=True,
+            asks_once=by_need.once,
+            on_record=by_need.known,
+            beside=by_need.beside,
+            apart=by_need.apart,
+            hopeless=by_need.hopeless,
+        )
     return SuiteAsking(
         panel=panel,
         record=record,

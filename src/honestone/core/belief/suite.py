@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from operator import add, mul
 from typing import Final, NamedTuple
 
 from honestone.core.belief.counting import binomial, convolved
@@ -58,9 +59,18 @@ class SuiteChance(NamedTuple):
 
 
 class SuiteBelief:
-    """What is believed about a suite of which `need` cases have to pass."""
+    """What is believed about a suite of which `need` cases have to pass. `beside`: texts of other
+    suites that the same judges looked at; a text that is in both counts once as evidence. `apart`:
+    texts that say how these judges err, and nothing of how many cases pass.
+    """
 
-    def __init__(self, cases: Sequence[CaseBelief], need: int) -> None:
+    def __init__(
+        self,
+        cases: Sequence[CaseBelief],
+        need: int,
+        beside: Sequence[TextBelief] = (),
+        apart: Sequence[TextBelief] = (),
+    ) -> None:
         self.need = need
         self._cases = cases
         self._sure = sum(one.certain is True for one in cases)
@@ -71,19 +81,17 @@ class SuiteBelief:
         ]
         self._unseen = sum(one.certain is None and not one.is_looked_at for one in cases)
         self._groups = _alike(self._looked)
-        self._assumed = assumptions(self._tallies(), shares=SUITE_SHARES) if self._looked else {}
+        evidence = list({id(text): text for text in (*self._looked, *beside)}.values())
+        self._assumed: Mapping[Assumption, float] = {}
+        if evidence:
+            self._assumed = assumptions(
+                _tallies(evidence), shares=SUITE_SHARES, apart=_tallies(apart)
+            )
 
     @property
     def size(self) -> int:
         """How many cases there are."""
         return len(self._cases)
-
-    def _tallies(self) -> list[ItemTally]:
-        counts: dict[History, int] = {}
-        for text, alike in self._groups:
-            for history, items in text.tallies:
-                counts[history] = counts.get(history, 0) + items * alike
-        return [ItemTally(history, items) for history, items in counts.items()]
 
     @property
     def chance(self) -> SuiteChance | None:
@@ -93,14 +101,22 @@ class SuiteBelief:
                 return _without_a_look(self._sure, self._unseen, self.need)
             certain = float(self._sure >= self.need)
             return SuiteChance(certain, certain, certain)
-        low = high = mid = 0.0
+        return all_reached([self])
+
+    def under(self, one: Assumption) -> SuiteChance:
+        """P(the bar is met) if an assumption is so."""
         need = self.need - self._sure
-        for one, weight in self._assumed.items():
-            seen = self._distribution(one)
-            low += weight * seen.at_least(need)
-            high += weight * seen.at_least(need - self._unseen)
-            mid += weight * seen.with_coins(self._unseen, one.met_share).at_least(need)
-        return SuiteChance(*(_inside(value) for value in (mid, low, high)))
+        seen = self._distribution(one)
+        return SuiteChance(
+            seen.with_coins(self._unseen, one.met_share).at_least(need),
+            seen.at_least(need),
+            seen.at_least(need - self._unseen),
+        )
+
+    @property
+    def assumed(self) -> Mapping[Assumption, float]:
+        """What may be so of judges and cases, and how probable each is."""
+        return self._assumed
 
     def _distribution(self, one: Assumption) -> _Count:
         found = _Count(0, [1.0])
@@ -131,6 +147,27 @@ class SuiteBelief:
     def passing(self, text: TextBelief) -> float:
         """P(one case passes), with what all cases say about the judges."""
         return sum([weight * text.under(one) for one, weight in self._assumed.items()])
+
+
+def all_reached(suites: Sequence[SuiteBelief]) -> SuiteChance:
+    """P(every one of these suites reaches its bar), by the evidence that they share: each was made
+    with the texts of the others beside it. Without a text there is no chance to tell.
+    """
+    totals = [0.0, 0.0, 0.0]
+    for one, weight in suites[0].assumed.items():
+        found = SuiteChance(weight, weight, weight)
+        for suite in suites:
+            found = SuiteChance(*map(mul, found, suite.under(one)))
+        totals = list(map(add, totals, found))
+    return SuiteChance(*map(_inside, totals))
+
+
+def _tallies(texts: Sequence[TextBelief]) -> list[ItemTally]:
+    counts: dict[History, int] = {}
+    for text, alike in _alike(texts):
+        for history, items in text.tallies:
+            counts[history] = counts.get(history, 0) + items * alike
+    return [ItemTally(history, items) for history, items in counts.items()]
 
 
 def _without_a_look(sure: int, unseen: int, need: int) -> SuiteChance | None:

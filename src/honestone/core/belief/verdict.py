@@ -59,24 +59,38 @@ def assumptions(
     *,
     shares: Sequence[float] = MET_SHARES,
     models: Sequence[ErrorModel] = MODELS,
+    apart: Iterable[ItemTally] = (),
 ) -> dict[Assumption, float]:
     """What may be so of judges and items, each with its probability (they sum to 1), by these
-    answers. What is negligible is left out.
+    answers. What is negligible is left out. `apart`: answers of the same judges about items of
+    which another share may be met.
     """
-    rows = list(tallies)
+    rows, others = list(tallies), list(apart)
     logs: dict[Assumption, float] = {}
     for model in models:
-        known = [(model.likelihood(history), items) for history, items in rows]
-        for met in shares:
-            logs[Assumption(model, met)] = sum(
-                [count * log(met * one.met + (1.0 - met) * one.unmet) for one, count in known]
-            )
+        by_share = _log_by_share(model, rows, shares)
+        beside = _log_by_share(model, others, shares).values() if others else (0.0,)
+        top = max(beside)
+        of_judges = top + log(sum([exp(one - top) for one in beside]))
+        for met, found in by_share.items():
+            logs[Assumption(model, met)] = found + of_judges
     top = max(logs.values())
     likely = {
         one: weight for one, value in logs.items() if (weight := exp(value - top)) > NEGLIGIBLE
     }
     total = sum(likely.values())
     return {one: weight / total for one, weight in likely.items()}
+
+
+def _log_by_share(
+    model: ErrorModel, rows: Sequence[ItemTally], shares: Sequence[float]
+) -> dict[float, float]:
+    """The log of the probability of these answers, by the share of items that are met."""
+    known = [(model.likelihood(history), items) for history, items in rows]
+    return {
+        met: sum([count * log(met * one.met + (1.0 - met) * one.unmet) for one, count in known])
+        for met in shares
+    }
 
 
 def met_odds(assumption: Assumption, history: History) -> float:

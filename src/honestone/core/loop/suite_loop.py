@@ -216,9 +216,7 @@ class KeepWhatHelps(SteeredByScore):
         best, new = state.card(state.best), state.card(version)
         val, train = move(best.line(VAL), new.line(VAL)), move(best.line(TRAIN), new.line(TRAIN))
         if val.undone:
-            return RollBack(
-                reason=f"val tasks could not be run or judged: {', '.join(val.undone)} ({_why_undone(state, version)})"
-            )
+            return RollBack(reason=not_run(state, version, val))
         if val.fell:
             return RollBack(
                 reason=f"val fell from {_from_to(best, new, VAL)}; failing now: {', '.join(val.lost)}"
@@ -243,6 +241,12 @@ def _movement(before: Scorecard, after: Scorecard, name: str) -> str:
     if moved.rose:
         return f"{name} rose from {counts}"
     return f"{name} fell from {counts}" if moved.fell else f"{name} held: {counts}"
+
+
+def not_run(state: LoopState, version: str, val: Move) -> str:
+    """Why a version is rolled back that lost results of val."""
+    ids = ", ".join(val.undone)
+    return f"val tasks could not be run or judged: {ids} ({_why_undone(state, version)})"
 
 
 def _why_undone(state: LoopState, version: str) -> str:

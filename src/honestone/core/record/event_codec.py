@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 from honestone.core.events import (
     AuditStarted,
     CalibrationStarted,
+    CaseAnswers,
     CheckedArtifact,
     EvaluationStarted,
     Event,
@@ -59,6 +60,15 @@ from honestone.core.events import (
 
 _DELIVERY: Final = Codec(
     Delivery, {DeliveryRule: Form(str, DeliveryRule)}, always=("version", "rule", "reason")
+)
+
+
+_BALLOTS: Final = Form(
+    lambda ballots: [ballot_to_plain(ballot) for ballot in ballots],
+    lambda rows: tuple([ballot_from_plain(row) for row in rows]),
+)
+_ANSWERS: Final = Codec(
+    CaseAnswers, {tuple[Ballot, ...]: _BALLOTS}, always=("case", "text", "rubric")
 )
 
 
@@ -114,10 +124,11 @@ _FORMS: Final[Mapping[object, Form]] = {
     TableColumns: Form(_given, lambda plain: TableColumns(**plain)),
     StartedSuite: Form(_given, lambda plain: StartedSuite(**plain)),
     Trace: Form(Trace.to_plain, Trace.from_plain),
-    tuple[Ballot, ...]: Form(
-        lambda ballots: [ballot_to_plain(ballot) for ballot in ballots],
-        lambda rows: tuple([ballot_from_plain(row) for row in rows]),
+    tuple[CaseAnswers, ...]: Form(
+        lambda rows: [_ANSWERS.write(one) for one in rows],
+        lambda rows: tuple([_ANSWERS.read(row) for row in rows]),
     ),
+    tuple[Ballot, ...]: _BALLOTS,
     tuple[Key, ...]: Form(
         lambda keys: [list(key) for key in keys], lambda rows: tuple((c, i) for c, i in rows)
     ),

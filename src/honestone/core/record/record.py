@@ -17,6 +17,7 @@ from honestone.core.belief.suite import CaseBelief, SuiteBar, SuiteBelief, suite
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import (
     AttemptJudged,
+    CaseAnswers,
     CasePassedBy,
     DuplicateWork,
     Event,
@@ -321,6 +322,31 @@ class SuiteRecord:
                 self.compared = event.sides
             case RunFinished():
                 self.seconds = event.seconds or 0.0
+
+    def answers(self, ids: Iterable[str]) -> list[CaseAnswers]:
+        """What is known of these cases, with every look that gave marks."""
+        found = []
+        for case in map(self.cases.__getitem__, ids):
+            made, believed = case.shown_output, case.believed_as
+            output, diff = (None, None) if made is None else (made.output, made.diff)
+            is_down = case.result.status is Status.TARGET_ERROR
+            found.append(
+                CaseAnswers(
+                    case=case.case.id,
+                    text=self.text_of(case.case.id, output, diff),
+                    rubric=case.rubric,
+                    certain=None if is_down else believed.certain,
+                    is_short=believed.is_short,
+                    ballots=tuple([one for one in case.shown_ballots if one.marks]),
+                )
+            )
+        return found
+
+    def text_of(self, case: str, output: str | None, diff: object) -> str:
+        """The digest of what judges are shown in a case: cases with equal ones are one text."""
+        artifact = self.started.artifact if output is None else None
+        contract = self.cases[case].contract
+        return digest_json([contract, output, diff, None if artifact is None else artifact.digest])
 
     @property
     def results(self) -> dict[str, CaseResult]:

@@ -72,7 +72,9 @@ def improvement_document(
             rubric=rubric,
             costs=scorecard.judge_costs(_looks(log, version)),
         )
-        return scorecard.scorecard_document(state.scorer, state.votes_on(version), facts)
+        card = scorecard.scorecard_document(state.scorer, state.votes_on(version), facts)
+        known = state.probability(version)
+        return card if known is None else replace(card, belief=_belief(state, version))
 
     document = improvement.ImprovementDoc(
         title=state.rubric.title,
@@ -108,7 +110,7 @@ def improvement_document(
         expected=_expected(state),
         certification=_certification(state),
         probability=state.probability(state.best),
-        belief=_belief(state),
+        belief=_belief(state, state.best),
         advice=_advice(state, asks_judges=isinstance(started, events.ImprovementStarted)),
         contract=started.contract_id,
         run=run,
@@ -121,14 +123,19 @@ def improvement_document(
     return replace(document, low_confidence=_rests_on_one_judge(document))
 
 
-def _belief(state: LoopState) -> BeliefDoc | None:
-    """How sure it is that the best version meets the contract; None where the policy knows no
-    probability.
+def _belief(state: LoopState, version: str) -> BeliefDoc | None:
+    """How sure it is that a version meets the contract, by every vote of the run; None where the
+    policy knows no probability.
     """
-    chance = state.probability(state.best)
+    from honestone.core.loop.suite_belief import SuiteBeliefState
+
+    if isinstance(state, SuiteBeliefState):
+        return BeliefDoc.of(state.stated(version))
+    chance = state.probability(version)
     if chance is None:
         return None
-    grounds = grounds_of(state.every_look_at(state.best))
+    votes = state.every_look_at(version)
+    grounds = grounds_of(votes)
     looks = sum([one.looks or 0 for one in grounds])
     rubric = state.rubric
     stated = StatedBelief(
@@ -138,7 +145,7 @@ def _belief(state: LoopState) -> BeliefDoc | None:
         looks=looks,
         rests_on=grounds,
     )
-    return BeliefDoc.of(settled(stated, is_exhausted=all_repeat(state.every_look_at(state.best))))
+    return BeliefDoc.of(settled(stated, is_exhausted=all_repeat(votes)))
 
 
 def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:

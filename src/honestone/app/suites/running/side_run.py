@@ -28,6 +28,7 @@ from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.scorecard import Outcome
 from honestone.core.judging.spend import Meter, Spend
+from honestone.core.loop.suite_belief import ByNeed
 from honestone.core.numbers import to_points
 from honestone.core.record.kinds import COLUMN
 from honestone.core.record.record import SuiteRecord, read_record
@@ -131,11 +132,14 @@ class SideRun:
         run_interruptibly(self.work, self.plan.close, then)
 
     async def work(
-        self, panel: Panel | None = None, slots: AbstractAsyncContextManager[object] | None = None
+        self,
+        panel: Panel | None = None,
+        slots: AbstractAsyncContextManager[object] | None = None,
+        by_need: ByNeed | None = None,
     ) -> None:
         """The same inside an event loop. Whoever calls it closes the plan. `panel` and `slots` are
         shared with other runs: what they ask is asked once, and `slots` lets so many attempts of
-        all of them be at work.
+        all of them be at work. `by_need`: what a loop knows of its judges and asks of them.
         """
         plan = self.plan
         panel = panel or make_panel(plan.seats, self.store, self.meter, plan.judging)
@@ -149,7 +153,7 @@ class SideRun:
             panel=panel,
             add=self.record.add,
         )
-        asking = asking_of(plan, self.record, panel)
+        asking = asking_of(plan, self.record, panel, by_need)
         if asking is not None:
             work = asked_by_need(work, plan, asking)
         at_once = BATCH_AT_ONCE if plan.judging.batch is not None else 0

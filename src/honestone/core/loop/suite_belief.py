@@ -1,0 +1,302 @@
+"""The policy `belief` of a loop over a suite: what is kept and what PASSED rest on the probability
+that enough cases of `val` and of `test` pass, and not on one look a case.
+
+Every case gets a look of one judge. Further looks go to the cases of val, and at the end of test,
+that can still turn its bar. What judges answered belongs to the text that they were shown: an edit
+that leaves an output as it is costs no look, and cases of two splits with the same question and the
+same output are one text. All splits of a version share the evidence about the judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+from typing import Final
+
+from honestone.core.belief.comparison import Better
+from honestone.core.belief.stated import Ground, StatedBelief, settled
+from honestone.core.belief.suite import (
+    LOOKS_PER_CASE,
+    CaseBelief,
+    SuiteBelief,
+    SuiteChance,
+    all_reached,
+    better_than,
+)
+from honestone.core.belief.verdict import TextBelief
+from honestone.core.editing.result import LEAST_STATED
+from honestone.core.events import (
+    BallotCast,
+    CandidateRanked,
+    CaseAnswers,
+    Event,
+    SuiteImprovementStarted,
+)
+from honestone.core.judging.ballot import CHECK, Ballot
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Outcome, Verdict
+from honestone.core.loop.state import Accept, LoopLimits, LoopState, RollBack
+from honestone.core.loop.suite_loop import (
+    TEST,
+    TRAIN,
+    VAL,
+    KeepWhatHelps,
+    SuiteLoopState,
+    TaskScorer,
+    move,
+    not_run,
+    state_of_suite,
+)
+from honestone.core.numbers import sure
+
+# A split is asked on until it is this sure that it reaches its bar; val and test together are then
+# at least 95 % sure.
+SPLIT_SURE: Final = 0.975
+# A version that reaches the bar of val less probably gets no further look.
+HOPELESS: Final = 0.2
+# Looks at each case of test that are kept while val is asked on.
+KEPT_FOR_TEST: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByNeed:
+    """How the judges of one split are asked about a version. `looks`: the most that may be paid.
+    `once`: one look at each text that has none. `known`: by text the looks on record. `beside`: the
+    texts of the version's other splits, `apart` those of other versions. `sure` and `hopeless` (0-1): where asking ends.
+    """
+
+    looks: int
+    once: bool
+    known: Mapping[str, Sequence[Ballot]]
+    beside: Sequence[TextBelief]
+    apart: Sequence[TextBelief]
+    sure: float = SPLIT_SURE
+    hopeless: float = HOPELESS
+
+
+@dataclass(slots=True, kw_only=True)
+class SuiteBeliefState(SuiteLoopState):
+    """The state of a loop over a suite whose judges are asked by need.
+
+    `rubrics`: what judges answer, by their keys. `asked`: judge calls so far. `answers`: by version
+    and split, what is known of each case. `looks_at`: by text, the looks on record.
+    """
+
+    rubrics: Mapping[str, Rubric]
+    asked: int = 0
+    answers: dict[tuple[str, str], tuple[CaseAnswers, ...]] = field(default_factory=dict)
+    looks_at: dict[str, list[Ballot]] = field(default_factory=dict)
+    _texts: dict[str, TextBelief] = field(default_factory=dict)
+
+    # `slots=True` makes a new class, which `super()` without arguments does not know. So methods
+    # name the base class.
+
+    def apply(self, event: Event) -> None:
+        if isinstance(event, BallotCast | CandidateRanked):
+            self.asked += event.spend.judge_calls
+        if isinstance(event, BallotCast):
+            self.answers[event.version, event.ballot.judge] = event.cases
+            for one in event.cases:
+                looks = [ballot for ballot in one.ballots if ballot.judge != CHECK]
+                self.looks_at.setdefault(one.text, []).extend(looks)
+                self._take_in(one)
+        LoopState.apply(self, event)
+
+    def _take_in(self, one: CaseAnswers) -> None:
+        if one.certain is None and one.rubric in self.rubrics:
+            text = self._texts.get(one.text)
+            if text is None:
+                text = self._texts[one.text] = TextBelief(self.rubrics[one.rubric])
+            text.see_all(one.ballots)
+
+    def new_looks(self, cases: Sequence[CaseAnswers]) -> tuple[CaseAnswers, ...]:
+        """The same without the looks that are on record, each text once."""
+        seen = {text: {ballot.judge for ballot in looks} for text, looks in self.looks_at.items()}
+        found = []
+        for one in cases:
+            known = seen.setdefault(one.text, set())
+            new = [ballot for ballot in one.ballots if ballot.judge not in known]
+            known.update(ballot.judge for ballot in new)
+            found.append(replace(one, ballots=tuple(new)))
+        return tuple(found)
+
+    # -- what is believed
+
+    def _believed(self, version: str, split: str) -> list[CaseBelief]:
+        """The cases of a split; without a look where it was not run."""
+        known = {one.case: one for one in self.answers.get((version, split), ())}
+        return [self._case(id, known.get(id)) for id in self._ids(split)]
+
+    def _case(self, id: str, one: CaseAnswers | None) -> CaseBelief:
+        if one is None:
+            return CaseBelief(id)
+        return CaseBelief(id, self._texts.get(one.text), one.certain, one.is_short)
+
+    def _ids(self, split: str) -> list[str]:
+        rubric = self.certifier.rubric if split == TEST else self.rubric
+        items = next(one.items for one in rubric.criteria if one.id == split)
+        return [item.id for item in items]
+
+    def _texts_of(self, version: str) -> list[TextBelief]:
+        """Every text of a version that has a look, once."""
+        names = {
+            one.text
+            for split in (VAL, TRAIN, TEST)
+            for one in self.answers.get((version, split), ())
+        }
+        found = [self._texts[name] for name in sorted(names) if name in self._texts]
+        return [text for text in found if text.looks]
+
+    def _texts_apart(self, version: str) -> list[TextBelief]:
+        """Texts of other versions, which this one does not have."""
+        own = set(map(id, self._texts_of(version)))
+        return [text for text in self._texts.values() if text.looks and id(text) not in own]
+
+    def _suite(self, version: str, split: str) -> SuiteBelief:
+        cases = self._believed(version, split)
+        need = ceil(self.rubric.threshold * len(cases))
+        return SuiteBelief(cases, need, self._texts_of(version), self._texts_apart(version))
+
+    def chance(self, version: str, *splits: str) -> SuiteChance:
+        """P(each of these splits of a version reaches its bar), by every look at its texts."""
+        suites = [self._suite(version, split) for split in splits]
+        if suites[0].assumed:
+            return all_reached(suites)
+        alone = [suite.chance or SuiteChance(0.0, 0.0, 1.0) for suite in suites]
+        return min(alone, key=lambda one: one.chance)
+
+    def probability(self, version: str) -> float | None:
+        """By both val and test; cases of test that were not run are as likely to pass as others."""
+        if (version, VAL) not in self.answers:
+            return None
+        return self.chance(version, VAL, TEST).chance
+
+    def stated(self, version: str) -> StatedBelief | None:
+        """How sure it is that a version reaches the bars of val and test, as reports state it."""
+        chance = self.probability(version)
+        if chance is None:
+            return None
+        looks: dict[str, int] = {}
+        for text in self._texts_of(version):
+            for judge, count in text.looks.items():
+                looks[judge] = looks.get(judge, 0) + count
+        rows = [Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()]
+        return settled(
+            StatedBelief(
+                probability=chance,
+                looks=sum(looks.values()),
+                rests_on=tuple(rows),
+                subject="enough cases of val and of test pass",
+            )
+        )
+
+    def better(self, version: str, than: str, *splits: str) -> tuple[float, float]:
+        """P(more cases pass with a version than with another one), and P(fewer do). Cases whose
+        text is the same do not differ.
+        """
+        now, before = dict[str, float](), dict[str, float]()
+        for split in splits:
+            old = {one.case: one for one in self.answers.get((than, split), ())}
+            new = {one.case: one for one in self.answers.get((version, split), ())}
+            moved = {id for id in new.keys() & old.keys() if new[id].text != old[id].text}
+            for chances, suite in (
+                (now, self._suite(version, split)),
+                (before, self._suite(than, split)),
+            ):
+                chances |= {id: p for id, p in suite.by_case().items() if id in moved}
+        return better_than(now, before)
+
+    def better_than_original(self, version: str) -> Better:
+        """By the cases of every split that both were run on."""
+        chances = self.better(version, self.original, VAL, TRAIN, TEST)
+        return Better(chances[0], chances[0] - chances[1])
+
+    # -- what follows
+
+    def verdict(self, version: str) -> Verdict:
+        """The verdict of val alone."""
+        if (version, VAL) not in self.answers:
+            return LoopState.verdict(self, version)
+        chance = self.chance(version, VAL)
+        if chance.low >= LEAST_STATED:
+            return Verdict(Outcome.PASS)
+        return Verdict(Outcome.FAIL, (f"{sure(chance.low)} that enough cases of val pass",))
+
+    def certifications(self, version: str) -> dict[str, Verdict]:
+        card = self.certification_card(version)
+        if card is None:
+            return {}
+        chance = self.chance(version, VAL, TEST).low
+        words = f"{sure(chance)} that enough cases of val and of test pass"
+        if chance < LEAST_STATED:
+            return {TEST: Verdict(Outcome.FAIL, (words,))}
+        found = Verdict(Outcome.PASS, (words,))
+        return {TEST: self._above_chance(card) if self.strict else found}
+
+    def _is_refused(self, version: str) -> bool:
+        val = move(self.card(self.best).line(VAL), self.card(version).line(VAL))
+        better, worse = self.better(version, self.best, VAL)
+        return worse > better or bool(val.undone)
+
+    @property
+    def calls_left(self) -> int:
+        """Judge calls that the run may still make."""
+        return 0 if self.limit is not None else self.limits.calls - self.asked
+
+    def by_need(self, version: str, split: str) -> ByNeed:
+        """How judges are asked about this split of a version now."""
+        cases = len(self._ids(split))
+        kept = KEPT_FOR_TEST * len(self._ids(TEST))
+        looks = {
+            TRAIN: cases,
+            VAL: max(min(LOOKS_PER_CASE * cases, self.calls_left - kept), cases),
+            TEST: max(self.calls_left, cases),
+        }
+        return ByNeed(
+            looks=looks[split],
+            once=split == TRAIN
+            or (split == TEST and version == self.original and bool(self.rounds)),
+            known=self.looks_at,
+            beside=self._texts_of(version),
+            apart=self._texts_apart(version),
+        )
+
+
+def state_of_suite_run(started: Event) -> SuiteLoopState:
+    """The state of a run over a suite before its first event, under the policy of that run."""
+    assert isinstance(started, SuiteImprovementStarted)
+    if not started.rubrics:
+        return state_of_suite(started)
+    return SuiteBeliefState(
+        scorer=TaskScorer(started.rubric),
+        certifier=TaskScorer(started.certifying),
+        limits=LoopLimits.of(started),
+        original=started.artifact.digest,
+        candidates=started.candidates,
+        strict=started.require_improvement,
+        rubrics=started.rubrics,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KeepWhatIsLikelier(KeepWhatHelps):
+    """Keep a version when it is more likely that more cases pass than that fewer do: of val, and of
+    val and train together.
+    """
+
+    name: str = "belief"
+
+    def judge(self, state: LoopState, version: str) -> Accept | RollBack:
+        assert isinstance(state, SuiteBeliefState)
+        val = move(state.card(state.best).line(VAL), state.card(version).line(VAL))
+        if val.undone:
+            return RollBack(reason=not_run(state, version, val))
+        better, worse = state.better(version, state.best, VAL)
+        if worse > better:
+            return RollBack(reason=f"fewer cases of val pass: {sure(worse)}")
+        better, worse = state.better(version, state.best, VAL, TRAIN)
+        passes = state.verdict(version).passed and not state.verdict(state.best).passed
+        if better > worse or passes:
+            return Accept(version=version, reason=f"more cases pass: {sure(better)}")
+        return RollBack(reason=f"not more cases pass: {sure(better)} that more do")

@@ -1,0 +1,300 @@
+"""The loop over a suite whose judges are asked by need: what is one look, what is kept, and what has
+to be known for PASSED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.core.belief.suite import CaseBelief, SuiteBelief
+from honestone.core.belief.verdict import TextBelief
+from honestone.core.editing.proposal import ProposalOutcome
+from honestone.core.editing.result import LEAST_STATED, DeliveryRule
+from honestone.core.events import (
+    BallotCast,
+    CaseAnswers,
+    EditProposed,
+    Event,
+    StartedArtifact,
+    StartedSuite,
+    SuiteImprovementStarted,
+    VersionAccepted,
+)
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.judging.spend import Spend
+from honestone.core.loop.delivery import delivery
+from honestone.core.loop.state import Accept, LoopLimits, Result, RollBack, decide, fold
+from honestone.core.loop.suite_belief import (
+    HOPELESS,
+    KeepWhatIsLikelier,
+    SuiteBeliefState,
+    state_of_suite_run,
+)
+from honestone.core.loop.suite_loop import (
+    TEST,
+    TRAIN,
+    VAL,
+    Splits,
+    SuiteLoopState,
+    ballot_of,
+    certifying_rubric,
+    steering_rubric,
+)
+from honestone.core.numbers import ONE
+from honestone.core.record.event_codec import event_from_plain, event_to_plain
+from honestone.core.skill.evaluation import TaskResult
+from honestone.core.suite.case import Case, Message, Split
+
+KEY = ("holds", "holds")
+RUBRIC = Rubric(
+    criteria=(
+        Criterion(
+            id="holds",
+            requirement="it holds",
+            items=(Item(id="holds", requirement="it holds", whole=True),),
+        ),
+    )
+)
+IDS = {TRAIN: "abcd", VAL: "efgh", TEST: "stuv"}
+SPLITS = Splits.among(
+    [
+        Case(id=id, rubric=RUBRIC, messages=(Message("user", id),), split=Split(split))
+        for split, ids in IDS.items()
+        for id in ids
+    ]
+)
+# By text, what each look says: `+` met, `-` not met.
+Texts = Mapping[str, str]
+
+
+def answers(split: str, texts: Sequence[tuple[str, str]]) -> tuple[CaseAnswers, ...]:
+    """The cases of a split in order, each with the name of its text and the looks at it."""
+    return tuple(
+        CaseAnswers(
+            case=id,
+            text=text,
+            rubric="r",
+            ballots=tuple(
+                Ballot(
+                    judge=f"j#{n + 1}" if n else "j", marks={KEY: Mark(sign == "+")}, draw_of="j"
+                )
+                for n, sign in enumerate(looks)
+            ),
+        )
+        for id, (text, looks) in zip(IDS[split], texts, strict=True)
+    )
+
+
+class Told:
+    """A run told by its events."""
+
+    def __init__(self, *, calls: int = 200) -> None:
+        started = SuiteImprovementStarted(
+            contract={},
+            contract_id="c",
+            limits=LoopLimits(rounds=5, calls=calls, minutes=10).to_plain(),
+            artifact=StartedArtifact(path="a.md", digest="v0"),
+            policy="belief",
+            worker="w",
+            rubric=steering_rubric(SPLITS, title="t", least=ONE),
+            certifying=certifying_rubric(SPLITS, title="t", least=ONE),
+            splits=SPLITS.ids,
+            rubrics={"r": RUBRIC},
+            suite=StartedSuite(path="s.yaml"),
+        )
+        self.log: list[Event] = [started]
+        state = state_of_suite_run(started)
+        assert isinstance(state, SuiteBeliefState)
+        self.state = state
+
+    def add(self, event: Event) -> None:
+        self.log.append(event)
+        self.state.apply(event)
+
+    def looked(self, version: str, split: str, texts: Sequence[tuple[str, str]]) -> None:
+        cases = self.state.new_looks(answers(split, texts))
+        passed = {
+            id: looks.count("+") > looks.count("-")
+            for id, (_, looks) in zip(IDS[split], texts, strict=True)
+        }
+        results = [
+            TaskResult(task_id=id, passed=met, score=None, details="") for id, met in passed.items()
+        ]
+        self.add(
+            BallotCast(
+                version=version,
+                role="holdout" if split == TEST else "panel",
+                ballot=ballot_of(split, results),
+                spend=Spend(judge_calls=sum(len(one.ballots) for one in cases)),
+                cases=cases,
+            )
+        )
+
+    def proposed(self, version: str) -> None:
+        number = len(self.state.rounds) + 1
+        self.add(
+            EditProposed(
+                round=number, focus=(TRAIN,), outcome=ProposalOutcome.CHANGED, version=version
+            )
+        )
+
+    @property
+    def next(self) -> Any:
+        return decide(self.state, KeepWhatIsLikelier())
+
+
+def texts(prefix: str, *looks: str) -> list[tuple[str, str]]:
+    return [(f"{prefix}{number}", one) for number, one in enumerate(looks)]
+
+
+def begun() -> Told:
+    told = Told()
+    told.looked("v0", VAL, texts("val", "+", "-", "-", "-"))
+    told.looked("v0", TRAIN, texts("train", "+", "-", "-", "-"))
+    return told
+
+
+def test_a_text_of_two_cases_is_one_look() -> None:
+    """The same question with the same output in val and in test adds nothing to what is known of the
+    judges: it is counted once.
+    """
+    told = Told()
+    same = texts("same", "++", "+-", "++", "-")
+    told.looked("v0", VAL, same)
+    known = told.state.chance("v0", VAL)
+    told.looked("v0", TEST, same)
+    assert told.state.chance("v0", VAL) == known
+    assert all(not one.ballots for one in told.state.answers["v0", TEST])
+
+
+def test_texts_of_other_versions_tell_of_judges_only() -> None:
+    """A judge that contradicts itself elsewhere is trusted less here, and no share of cases that
+    pass is taken from there.
+    """
+    here = [CaseBelief(id, _text("+")) for id in "abcd"]
+    steady = [_text(*one) for one in ("++++", "----", "++++", "----")]
+    wild = [_text(*one) for one in ("+-+-", "-+-+", "+--+", "-++-")]
+    by_steady = SuiteBelief(here, 4, apart=steady).chance
+    by_wild = SuiteBelief(here, 4, apart=wild).chance
+    assert by_steady is not None and by_wild is not None
+    assert by_steady.chance > by_wild.chance
+
+
+def _text(*signs: str) -> TextBelief:
+    found = TextBelief(RUBRIC)
+    for sign in "".join(signs):
+        found.see("j", {KEY: Mark(sign == "+")})
+    return found
+
+
+def test_a_case_whose_output_is_the_same_does_not_move() -> None:
+    """More looks at what an edit left alone are no reason to keep the edit."""
+    told = begun()
+    told.proposed("v1")
+    told.looked("v1", VAL, texts("val", "++++", "-", "-", "-"))
+    told.looked("v1", TRAIN, texts("train", "+", "-", "-", "-"))
+    assert told.state.better("v1", "v0", VAL, TRAIN) == (0.0, 0.0)
+    assert isinstance(told.next, RollBack)
+
+
+def test_a_version_whose_cases_rather_pass_is_kept() -> None:
+    """One case of val has another output, and two looks that are good."""
+    told = begun()
+    told.proposed("v1")
+    told.looked("v1", VAL, [*texts("val", "+", "-", "-"), ("new", "++")])
+    told.looked("v1", TRAIN, texts("train", "+", "-", "-", "-"))
+    decided = told.next
+    assert isinstance(decided, Accept) and "more cases pass" in decided.reason
+
+
+def test_marks_that_pass_are_not_enough() -> None:
+    """Every case passes by most of its looks, but judges that contradict themselves so often are not
+    believed; where they agree, the same marks are PASSED.
+    """
+    chances = []
+    for val, test in (
+        (("+-+-+", "+-+--++") * 2, ("+-+", "-++", "-+-++", "+-+")),
+        (("+++",) * 4, ("++",) * 4),
+    ):
+        told = Told()
+        told.looked("v0", VAL, texts("val", *val))
+        told.looked("v0", TRAIN, texts("train", "-", "+", "-", "-"))
+        told.looked("v0", TEST, texts("test", *test))
+        chances.append(told.state.chance("v0", VAL, TEST).low)
+        assert told.state.card("v0").line(VAL).score == 1
+        assert told.state.is_certified("v0") is (val == ("+++",) * 4)
+    assert (
+        told.state.certifications("v0")[TEST].reasons[0].endswith("cases of val and of test pass")
+    )
+    assert chances[0] < LEAST_STATED <= chances[1]
+
+
+def test_passed_rests_on_val_and_test_together() -> None:
+    """Further looks that agree make it PASSED, with what is stated."""
+    told = Told()
+    told.looked("v0", VAL, texts("val", "+++", "+++", "++", "+++"))
+    told.looked("v0", TRAIN, texts("train", "-", "+", "+", "+"))
+    told.looked("v0", TEST, texts("test", "+++", "++", "+++", "+++"))
+    assert told.next.result is Result.PASSED
+    stated = told.state.stated("v0")
+    assert stated is not None and stated.probability >= LEAST_STATED
+    assert [(one.judge, one.looks) for one in stated.rests_on] == [("j", 26)]
+
+
+def test_how_a_split_is_asked() -> None:
+    """Train once, val on while it is open and calls are left for test, test with what is left."""
+    told = Told(calls=40)
+    assert told.state.by_need("v0", TRAIN).once and not told.state.by_need("v0", VAL).once
+    assert told.state.by_need("v0", VAL).looks == 24
+    told.looked("v0", VAL, texts("val", "++++", "+", "++", "+-+"))
+    assert told.state.by_need("v0", VAL).looks == 22
+    assert told.state.by_need("v0", TEST).looks == 30
+    assert told.state.by_need("v0", VAL).hopeless == HOPELESS
+    assert list(told.state.by_need("v0", TEST).known) == ["val0", "val1", "val2", "val3"]
+
+
+def test_a_better_version_is_delivered_by_its_probability() -> None:
+    """Two cases of each split got another output that passes: marks and probability agree."""
+    told = begun()
+    told.proposed("v1")
+    told.looked("v1", VAL, [*texts("val", "+", "-"), ("n1", "++"), ("n2", "++")])
+    told.looked("v1", TRAIN, [*texts("train", "+", "-"), ("m1", "+"), ("m2", "+")])
+    told.add(VersionAccepted(round=1, version="v1", reason="better"))
+    found = delivery(told.state, Result.PLATEAU)
+    assert (found.version, found.rule) == ("v1", DeliveryRule.BETTER)
+    assert found.probability is not None and found.probability >= 0.8
+
+
+def test_a_run_that_began_before_such_runs_keeps_its_rule() -> None:
+    """Without rubrics on record, splits are pass rates, as they were."""
+    told = Told()
+    plain = {k: v for k, v in event_to_plain(told.log[0]).items() if k != "rubrics"}
+    state = state_of_suite_run(event_from_plain(plain))
+    assert type(state) is SuiteLoopState
+
+
+LOOKS = st.lists(st.text("+-", min_size=1, max_size=5), min_size=4, max_size=4)
+
+
+@given(LOOKS, LOOKS, LOOKS)
+def test_nothing_is_passed_that_is_less_than_80_percent_sure(
+    val: Sequence[str], train: Sequence[str], test: Sequence[str]
+) -> None:
+    """Whatever the judges said, and the same when the run is read back from its record."""
+    told = Told()
+    told.looked("v0", VAL, texts("val", *val))
+    told.looked("v0", TRAIN, texts("train", *train))
+    told.looked("v0", TEST, texts("test", *test))
+    chance = told.state.probability("v0")
+    assert chance is not None and 0.0 <= chance <= 1.0
+    if told.state.is_certified("v0"):
+        assert chance >= LEAST_STATED
+    assert chance <= told.state.chance("v0", VAL).chance + 1e-9
+    log = [event_from_plain(event_to_plain(event)) for event in told.log]
+    assert fold(state_of_suite_run(log[0]), log[1:]).probability("v0") == pytest.approx(chance)
