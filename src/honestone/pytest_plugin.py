@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from honestone.core.judging.rubric import Rubric
     from honestone.formats.source import SuiteSource
     from honestone.report.documents import JsonDocument
+    from honestone.report.documents.belief import BeliefDoc
     from honestone.report.documents.suite_case import CaseDoc
 
 
@@ -157,6 +158,12 @@ def _note_lonely(item: pytest.Item, warnings: Iterable[tuple[str, str]]) -> None
         item.user_properties.append(noted)
 
 
+def _note_belief(item: pytest.Item, belief: BeliefDoc | None) -> None:
+    """Record in the same places how probable it is that the contract is met."""
+    if belief is not None and belief.is_stated:
+        item.user_properties.append(("probability", belief.probability))
+
+
 @pytest.fixture
 def honestone(request: pytest.FixtureRequest) -> Honestone:
     """Holds outputs against rubrics."""
@@ -181,9 +188,11 @@ class Honestone:
         judge: Judges | None = None,
         input: str | None = None,
         reference: str | None = None,
+        sure: float | None = None,
+        max_looks: int | None = None,
     ) -> JsonDocument:
         """The scorecard document of an output (a text, or the Path of a file or folder) that
-        passes.
+        passes. `sure` and `max_looks` are those of `honestone eval`.
 
         Raises AssertionError with the reasons when it does not, CouldNotBeJudged when that could
         not be found out.
@@ -205,7 +214,7 @@ class Honestone:
             request = EvaluateRequest(
                 artifacts=(artifact,),
                 rubric=self._find(given.a_rubric(rubric, workspace)),
-                judging=JudgingOptions(judges=judges),
+                judging=JudgingOptions(judges=judges, sure=sure, max_looks=max_looks),
                 input=input,
                 reference=reference,
                 finds_judges=False,
@@ -215,6 +224,7 @@ class Honestone:
                 lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet()))
             )
             _note_lonely(self._test, found.report.warnings)
+            _note_belief(self._test, found.belief)
             return require_pass(found, artifact, input)
         except CouldNotJudge as error:
             raise CouldNotBeJudged(error.message) from None
@@ -323,6 +333,7 @@ class CaseItem(pytest.Item):
             raise CouldNotBeJudged(_error_text(error)) from None
         for _, case in found:
             _note_lonely(self, case.warnings)
+            _note_belief(self, case.belief)
         self._open = [(column, case) for column, case in found if case.is_open]
         if all(case.status == "skipped" for _, case in found):
             pytest.skip("; ".join(found[0][1].reasons))

@@ -15,6 +15,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from cli.desk import Program
+
 from .host import Host
 from .mcp_host import McpHost
 
@@ -39,7 +41,7 @@ def drawn(seed: int) -> list[list[bool]]:
     return [[chance.random() < share for _ in range(4)] for _ in range(12)]
 
 
-def words(text: str) -> str:
+def words_of(text: str) -> str:
     """Without markup, escapes and line breaks."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).replace("\\", "").split())
 
@@ -74,17 +76,42 @@ def by_python(host: Host, judges: list[str], bar: float | None) -> tuple[dict[st
     return document, refusal
 
 
+def by_pytest(host: Host, judges: list[Program], bar: float | None) -> tuple[float, str]:
+    """The probability in the JUnit XML of a test that asserts it, and what pytest printed. It keeps
+    no record, so the judges begin again with their first look.
+    """
+    for one in judges:
+        one.log.unlink()
+    specs = [one.spec for one in judges]
+    host.file(
+        "test_note.py",
+        "from pathlib import Path\n"
+        "def test_note(honestone):\n"
+        f"    honestone.assert_passes(Path('note.md'), Path('rubric.yaml'), judge={specs!r}, sure={bar!r})\n",
+    )
+    words = [sys.executable, "-m", "pytest", "-q", "--junitxml=found.xml", "test_note.py"]
+    ended = subprocess.run(words, cwd=host.folder, env=host.env, capture_output=True, text=True)
+    (noted,) = (
+        one.get("value")
+        for one in ElementTree.parse(host.folder / "found.xml").iter("property")
+        if one.get("name") == "probability"
+    )
+    return float(noted or ""), words_of(re.sub(r"(?m)^E ", "", ended.stdout))
+
+
 @pytest.mark.parametrize("bar", [None, 80, 99.5])
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_every_door_states_the_same_probability(host: Host, seed: int, bar: float | None) -> None:
-    """Terminal, JSON, Markdown, HTML, JUnit, CSV, JSON lines, `show`, Python, an assertion of a
-    test, MCP and the list of runs, all by the looks on record.
+    """Terminal, JSON, Markdown, HTML, JUnit, CSV, JSON lines, `show`, the comment of a pull request,
+    Python, an assertion of a test, MCP and the list of runs, all by the looks on record; and the
+    pytest plugin by looks of its own that say the same.
     """
     host.file("rubric.yaml", RUBRIC)
-    judges = [
-        host.judge(name, JUDGE.format(answers=drawn(10 * seed + number))).spec
+    programs = [
+        host.judge(name, JUDGE.format(answers=drawn(10 * seed + number)))
         for number, name in enumerate(("one", "two"))
     ]
+    judges = [one.spec for one in programs]
     ask = ["eval", "note.md", "-r", "rubric.yaml", *(f"--judge={spec}" for spec in judges)]
     ask += [] if bar is None else ["--sure", str(bar)]
 
@@ -97,9 +124,12 @@ def test_every_door_states_the_same_probability(host: Host, seed: int, bar: floa
         return host.run(*ask, "-f", format).out
 
     for format in ("text", "markdown", "html"):
-        assert sentence in words(printed(format)), format
-        assert sentence in words(host.run("show", card["run"], "-f", format).out), format
+        assert sentence in words_of(printed(format)), format
+        assert sentence in words_of(host.run("show", card["run"], "-f", format).out), format
     assert host.run("show", card["run"], "--json").json["belief"] == belief
+    # As docs/ci.md pipes it into the comment of a pull request.
+    comment = host.run("show", "last", "--format", "markdown").out
+    assert sentence in words_of(comment)
     junit = ElementTree.fromstring(printed("junit"))
     stated = [
         one.get("value") for one in junit.iter("property") if one.get("name") == "probability"
@@ -110,13 +140,16 @@ def test_every_door_states_the_same_probability(host: Host, seed: int, bar: floa
     assert json.loads(printed("jsonl"))["probability"] == probability
     document, refusal = by_python(host, judges, bar)
     assert document == belief
-    assert (sentence in words(refusal)) is (card["verdict"] != "pass")
+    assert (sentence in words_of(refusal)) is (card["verdict"] != "pass")
     with McpHost(host, "--allow-commands") as server:
         given = {} if bar is None else {"sure": bar}
         found = server.call(
             "eval", artifact="note.md", rubric="rubric.yaml", judges=judges, **given
         )
     assert not found.error and "belief" in found.data, found
-    assert found.data["belief"] == belief and sentence in words(found.text)
+    assert found.data["belief"] == belief and sentence in words_of(found.text)
     listed = host.run("runs", "--json").json
     assert {one["probability"] for one in listed} == {probability}
+    noted, said = by_pytest(host, programs, bar)
+    assert noted == probability
+    assert (sentence in said) is (card["verdict"] != "pass")

@@ -206,3 +206,28 @@ def test_two_sides_share_one_allowance(desk: Desk) -> None:
     assert judge.calls == 4
     assert list(statuses(report).values()) == ["passed", "skipped", "skipped"]
     assert (result.code, report["comparison"]["missing"]) == (3, ["c1", "c2"])
+
+
+def test_comparing_says_how_sure_it_is_that_one_side_is_better(desk: Desk) -> None:
+    """The same of two runs in the store and of their saved reports, in every form; of a run and
+    itself neither is likelier.
+    """
+    suite(desk, *(f"{{id: c{i}, input: c{i} apple, rubric: [says apple]}}" for i in range(6)))
+    judge = desk.judge().spec
+    bad, good = target(desk, "bad", "print('nothing')"), target(desk, "good")
+    reports = {}
+    for name, made in (("bad", bad), ("good", good)):
+        found = desk.run("eval", "suite.yaml", "--target", made.spec, "--judge", judge, "--json")
+        desk.file(f"{name}.json", found.out)
+        reports[name] = found.json["run"]
+    words = ("compare", "bad.json", "good.json", "--across-contracts")
+    of_files = desk.run(*words, "--json").json
+    stored = ("compare", reports["bad"], reports["good"], "--across-contracts")
+    of_runs = desk.run(*stored, "--json").json
+    for one in (of_files, of_runs):
+        assert one["better"] > 0.95 > 0.05 > one["worse"]
+    percent = f"{int(of_runs['better'] * 100)}% sure that it is better than the baseline"
+    for form in ("text", "markdown", "html"):
+        assert percent in " ".join(desk.run(*stored, "--format", form).out.split()), form
+    same = desk.run("compare", reports["good"], "good.json", "--json").json
+    assert same["better"] == pytest.approx(same["worse"])

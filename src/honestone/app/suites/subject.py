@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -22,7 +22,7 @@ from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.events import StartedArtifact, StartedColumn, TableStarted
 from honestone.core.record import record
 from honestone.core.record.kinds import SUITES, TABLE
-from honestone.core.record.record import RunSummary, summary_of
+from honestone.core.record.record import Chances, RunSummary, summary_of
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, is_skill, skill_name
 from honestone.core.suite.attempts import Status
@@ -343,7 +343,14 @@ def _summary(report: SuiteReportDoc) -> RunSummary:
         left_out=tuple(report.left_out_cases or ()),
         baseline=report.baseline.name if isinstance(report.baseline, BaselineDoc) else None,
         baseline_tasks=msgspec.convert(report.baseline_results or (), tuple[TaskResult, ...]),
+        chances=lambda: Chances(_chances(report.cases), None),
     )
+
+
+def _chances(cases: Iterable[CaseDoc]) -> dict[str, float]:
+    """P(it truly passes) of each case that a report says it of; a target that failed is no pass."""
+    found = {one.id: one.belief.probability for one in cases if one.belief is not None}
+    return found | {one.id: 0.0 for one in cases if one.status == "target-error"}
 
 
 def _case(case: CaseDoc) -> record.CaseSummary:

@@ -49,6 +49,13 @@ class CaseBelief:
         """Whether judges looked at it, and as many as have to."""
         return self.text is not None and bool(self.text.looks) and not self.is_short
 
+    @property
+    def alone(self) -> float | None:
+        """P(it passes) by what is known of it alone; None where no one looked."""
+        if self.certain is not None:
+            return float(self.certain)
+        return self.text.probability if self.text is not None and self.has_looks else None
+
 
 class SuiteChance(NamedTuple):
     """P(the bar is met). `low`: if all cases without a look failed; `high`: if they passed."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 from honestone.core.belief.stated import StatedBelief, belief_of, believed, likelier
 from honestone.core.belief.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
@@ -383,10 +383,13 @@ class SuiteRecord:
             return found
         return replace(found, better=self.compared.better, worse=self.compared.worse)
 
-    def chances(self) -> dict[str, float]:
-        """P(it truly passes) of each case that is certain or was looked at."""
+    def chances(self) -> Chances:
         cases = [one.believed_as for one in self.each() if one.case.skip is None]
-        return SuiteBelief(cases, self.bar.need(len(cases))).by_case()
+        alone = {one.id: one.alone for one in cases}
+        return Chances(
+            alone={id: chance for id, chance in alone.items() if chance is not None},
+            together=SuiteBelief(cases, self.bar.need(len(cases))).by_case(),
+        )
 
     @property
     def own_verdict(self) -> Verdict:
@@ -509,13 +512,27 @@ class CaseSummary:
     task: TaskResult
 
 
+class Chances(NamedTuple):
+    """P(it truly passes) of cases that are certain or were looked at: by what was said of each
+    alone, and by what all cases say about the judges (None: not known, as of a saved report).
+    """
+
+    alone: Mapping[str, float]
+    together: Mapping[str, float] | None
+
+
+def _no_chances() -> Chances:
+    return Chances({}, None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
     """A run's figures and its cases by id. Rates are 0-1; `mean_score` is in points, as a report
     has it.
 
     `left_out` are ids of cases that it was not asked to run. `baseline` is the name of what it was
-    compared with, `baseline_tasks` the results of that (skills only).
+    compared with, `baseline_tasks` the results of that (skills only). `chances` works out how
+    probable it is that each case passes.
     """
 
     run: str | None
@@ -533,6 +550,7 @@ class RunSummary:
     left_out: tuple[str, ...] = ()
     baseline: str | None = None
     baseline_tasks: tuple[TaskResult, ...] = ()
+    chances: Callable[[], Chances] = _no_chances
 
     @property
     def sides(self) -> dict[str, CaseSide]:
@@ -562,6 +580,7 @@ def summary_of(record: SuiteRecord) -> RunSummary:
         cases={id: _case(one) for id, one in record.cases.items()},
         is_mock=started.mock,
         left_out=started.left_out,
+        chances=record.chances,
     )
 
 

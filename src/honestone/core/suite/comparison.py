@@ -109,7 +109,8 @@ class SuiteComparison:
 class RunComparison:
     """Two runs compared, with the verdict of the gates. `baseline` and `candidate` are run ids.
 
-    `notes` say what makes the two less comparable.
+    `notes` say what makes the two less comparable. `better`, `worse`: the probability that more, or
+    fewer, cases truly pass in the candidate; None where no case was judged on both sides.
     """
 
     found: SuiteComparison
@@ -117,6 +118,8 @@ class RunComparison:
     baseline: str | None
     candidate: str | None
     notes: tuple[str, ...] = ()
+    better: float | None = None
+    worse: float | None = None
 
 
 def compare(

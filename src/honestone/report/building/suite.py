@@ -452,6 +452,8 @@ def comparison_document(comparison: RunComparison) -> suite.ComparisonDoc:
         low_confidence_cases=compared.low_confidence,
         notes=list(comparison.notes),
         cases=[_pair(pair) for pair in compared.pairs],
+        better=UNSET if comparison.better is None else comparison.better,
+        worse=UNSET if comparison.worse is None else comparison.worse,
     )
 
 

@@ -101,11 +101,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     @property
     def better_words(self) -> str:
         """`96% sure that it is better than the baseline`; empty without a baseline."""
-        if self.better is UNSET or self.worse is UNSET:
-            return ""
-        if self.better >= self.worse:
-            return f"{chance_words(self.better)} that it is better than the baseline"
-        return f"{chance_words(self.worse)} that it is worse than the baseline"
+        return better_words(self.better, self.worse)
 
     def doubt(self, verdict: str) -> str:
         """What contradicts a verdict; empty where nothing does."""
@@ -121,6 +117,15 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
         sentences = [self.sentence]
         sentences += [self.better_words] if self.better_words else []
         return sentences + ([f"{UNSURE}: {against}"] if against else [])
+
+
+def better_words(better: float | UnsetType, worse: float | UnsetType) -> str:
+    """The likelier of the two; empty where nothing is known."""
+    if better is UNSET or worse is UNSET:
+        return ""
+    if better >= worse:
+        return f"{chance_words(better)} that it is better than the baseline"
+    return f"{chance_words(worse)} that it is worse than the baseline"
 
 
 def belief_words(belief: BeliefDoc | None, verdict: str) -> list[str]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from honestone.core import numbers
 from honestone.core.suite.comparison import COMPARISON
 from honestone.report.documents import scorecard
-from honestone.report.documents.belief import BeliefDoc, belief_words
+from honestone.report.documents.belief import BeliefDoc, belief_words, better_words
 from honestone.report.documents.states import state_words
 from honestone.report.documents.suite_case import STATUSES, CaseDoc, StatusName
 from honestone.system.drawing import count, line
@@ -112,6 +112,8 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
     `low_confidence_cases`: how many cases fewer than two judges decided, on a side
     `notes`: with `--across-contracts`: what is not the same
     `cases`: its `input`, and both sides with `status`, `verdict`, `score`, `output`
+    `better`, `worse`: the probability that more, or fewer, of the shared cases truly pass in the
+        candidate
     """
 
     schema: str = COMPARISON
@@ -136,6 +138,8 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
     low_confidence_cases: int = 0
     notes: list[str] = []
     cases: list[ComparedCaseDoc] = []
+    better: float | UnsetType = UNSET
+    worse: float | UnsetType = UNSET
 
     @property
     def verdict_words(self) -> str:
@@ -189,7 +193,11 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
         sign = f"{count(self.wins, 'win')}, {count(self.losses, 'loss', 'losses')}, {count(self.ties, 'tie')}"
         if self.p is not None:
             sign += f" (sign test: p = {p_words(self.p)})"
-        return [("pass rate", rate), ("mean score", score), ("by case", sign)]
+        found = [("pass rate", rate), ("mean score", score), ("by case", sign)]
+        sure = better_words(self.better, self.worse)
+        return (
+            [*found, ("belief", sure)] if sure and {self.better, self.worse} - {0.0, 1.0} else found
+        )
 
 
 MEANINGS: Final = {

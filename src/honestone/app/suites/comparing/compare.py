@@ -11,11 +11,12 @@ from honestone.app.judging.measured.known_noise import noise_of_cases
 from honestone.app.suites.options import require_gates
 from honestone.app.suites.subject import find_run_summary
 from honestone.app.workspace import Workspace
+from honestone.core.belief.suite import better_than
 from honestone.core.errors import ContractMismatch, StoreError, UsageError
 from honestone.core.events import Started, SuiteStarted
 from honestone.core.judging.contract import ContractDocument, differences
 from honestone.core.judging.scorecard import Outcome, Verdict
-from honestone.core.record.record import RunSummary
+from honestone.core.record.record import Chances, RunSummary
 from honestone.core.suite.comparison import (
     COMPARE_GATES,
     RunComparison,
@@ -61,13 +62,25 @@ def compare_summaries(
             "the improvement is not above the noise: the lower bound of the interval is not above 0"
         )
         verdict = Verdict(Outcome.FAIL, (why,))
+    better, worse = _better_and_worse(before.chances(), after.chances())
     return RunComparison(
         found=comparison,
         verdict=verdict,
         baseline=before.run,
         candidate=after.run,
         notes=tuple(changed),
+        better=better,
+        worse=worse,
     )
+
+
+def _better_and_worse(before: Chances, after: Chances) -> tuple[float | None, float | None]:
+    """Both sides by the same rule: what a saved report does not say is used of neither."""
+    if before.together is not None and after.together is not None:
+        then, now = before.together, after.together
+    else:
+        then, now = before.alone, after.alone
+    return better_than(now, then) if then.keys() & now.keys() else (None, None)
 
 
 def _contract_changes(

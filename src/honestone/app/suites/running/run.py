@@ -20,7 +20,6 @@ from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.running.side_run import SideRun
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
-from honestone.core.belief.suite import better_than
 from honestone.core.errors import UsageError
 from honestone.core.events import Event
 from honestone.core.judging.spend import Spend
@@ -243,8 +242,6 @@ def _run_both(
     second = SideRun.of_chosen(plan, store, observer, plan.subject, sides=2, before=spent)
     second.work_to_end()
     sides = _compared_runs(plan, second.record, summary_of(first.record), baseline.name)
-    better, worse = better_than(second.record.chances(), first.record.chances())
-    sides = replace(sides, better=better, worse=worse)
     record = second.finish(replace(sides, spend=Spend.of([spent, second.record.spend])))
     first.finish()
     return record
@@ -276,4 +273,6 @@ def _compared_runs(
         delta=None if delta is None else float(delta),
         interval=None if interval is None else (float(interval[0]), float(interval[1])),
         comparison=comparison,
+        better=comparison.better,
+        worse=comparison.worse,
     )
