@@ -36,7 +36,7 @@ SURE: Final = 80.0
 MAX_LOOKS: Final = 6
 
 
-class Evaluation(NamedTuple):
+class ScoredCandidate(NamedTuple):
     """What `gepa.optimize` asks of an evaluator: score and objectives from 0 to 1, and reasons."""
 
     score: float
@@ -117,15 +117,15 @@ class RubricEvaluator:
     def __call__(
         self, candidate: str | Mapping[str, str], example: object = None
     ) -> tuple[float, dict[str, Any]]:
-        """The expected score (0-1) of a candidate, and what a reflecting model is told of it.
+        """The expected score (0-1) of a candidate, and what a reflecting model reads about it.
         `example` is what the text answers: a text, or a mapping with `input` and `answer`.
 
-        Raises CouldNotJudge where no judge answered, or the budget is used up: that is no score.
+        Raises CouldNotJudge where no judge answered, or the budget is used up.
         """
         found = self._evaluation(_Asked(_text_of(candidate), *_input_of(example)))
         return found.score, {"scores": found.objective_scores, "Feedback": found.feedback}
 
-    def of_response(self, data: Mapping[str, Any], response: str) -> Evaluation:
+    def of_response(self, data: Mapping[str, Any], response: str) -> ScoredCandidate:
         """The same of what a model replied to an example of `gepa.optimize`."""
         return self._evaluation(_Asked(response, *_input_of(data)))
 
@@ -133,12 +133,12 @@ class RubricEvaluator:
         """Whether less is left than one more candidate may need."""
         return not self._budget.has(self._max_looks * max(len(self._inputs), 1))
 
-    def _evaluation(self, asked: _Asked) -> Evaluation:
+    def _evaluation(self, asked: _Asked) -> ScoredCandidate:
         found = self._judged(asked)
         expected = found.expected
         if expected is None:
             raise CouldNotJudge(f"no judge answered: {found.error or found.verdict}")
-        return Evaluation(
+        return ScoredCandidate(
             score=expected.overall / 100.0,
             feedback="\n".join([*found.report.belief_words, *_reasons(found.report.criteria)]),
             objective_scores={id: points / 100.0 for id, points in expected.criteria.items()},

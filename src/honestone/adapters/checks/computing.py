@@ -77,9 +77,10 @@ async def text_answers(
     slow = [one for one in checks if text_checks.needs_time(one, text)]
     if not slow:
         return [one.evaluate(text) for one in checks]
-    told = iter(await _slow_answers(slow, text, setting))
+    slow_answers = iter(await _slow_answers(slow, text, setting))
     return [
-        next(told) if text_checks.needs_time(one, text) else one.evaluate(text) for one in checks
+        next(slow_answers) if text_checks.needs_time(one, text) else one.evaluate(text)
+        for one in checks
     ]
 
 
@@ -95,8 +96,8 @@ async def _slow_answers(
         )
     # As an output: a text that is no file may hold what no file can.
     subject = Subject(setting, _NO_FILES, Output(text=text))
-    told = [await _in_a_process(one.check, subject) for one in checks]
-    return [(one.met, one.note) for one in told]
+    findings = [await _in_a_process(one.check, subject) for one in checks]
+    return [(one.met, one.note) for one in findings]
 
 
 async def _in_thread(work: Callable[[], T]) -> T:
@@ -176,10 +177,10 @@ async def _in_a_process(check: Check, subject: Subject) -> Finding:
         raise GaveUp(f"it takes more than {setting.timeout:g} s")
     if ended.exit != 0:
         raise GaveUp(f"its process failed: {exit_words(ended.exit)}{last_words_of(ended)}")
-    told: Finding | GaveUp | HonestoneError = pickle.loads(ended.stdout)
-    if isinstance(told, Finding):
-        return told
-    raise told
+    outcome: Finding | GaveUp | HonestoneError = pickle.loads(ended.stdout)
+    if isinstance(outcome, Finding):
+        return outcome
+    raise outcome
 
 
 def _without_objects(setting: Setting) -> Setting:
@@ -206,9 +207,9 @@ def main() -> None:
     """
     check, setting, artifact, output = pickle.loads(sys.stdin.buffer.read())
     family = cast(Family, import_module(COMPUTING[KINDS[check.kind].family]))
-    told: Finding | GaveUp | HonestoneError
+    outcome: Finding | GaveUp | HonestoneError
     try:
-        told = at_once(family.find(check, Subject(setting, artifact, output)))
+        outcome = at_once(family.find(check, Subject(setting, artifact, output)))
     except (GaveUp, HonestoneError) as error:
-        told = error
-    sys.stdout.buffer.write(pickle.dumps(told))
+        outcome = error
+    sys.stdout.buffer.write(pickle.dumps(outcome))

@@ -250,12 +250,8 @@ class SuitePlan:
                 **functions_of(self.seats),
             },
             "cases",
-            ([case.id, self._contract_of(case), *self._asked_as(case)] for case in cases),
+            ([case.id, self._contract_of(case), *_asked_as(case)] for case in cases),
         )
-
-    def _asked_as(self, case: Case) -> Sequence[str]:
-        # The contract of a case with a prompt does not say what the prompt makes of it.
-        return () if case.prompt is None else [digest_json(task_document(case)["input"])]
 
     def is_judged_as(self, then: SuiteStarted) -> bool:
         """Whether an earlier run judged the chosen cases as this one will, by the same bars."""
@@ -438,3 +434,8 @@ def _mentions(path: Path, name: bytes) -> bool:
 def own_files_of(path: Path, source: SuiteSource) -> frozenset[Path]:
     """The real paths of a suite and of the files that it includes."""
     return frozenset({path.resolve(), *(file.resolve() for file in source.files)})
+
+
+def _asked_as(case: Case) -> Sequence[str]:
+    """The digest of what a case with a prompt asks, which its contract does not say."""
+    return () if case.prompt is None else [digest_json(task_document(case)["input"])]

@@ -336,7 +336,7 @@ class SuiteLoopState(LoopState):
 
     @property
     def consulted(self) -> list[str]:
-        """The versions that were run on test, without the original: its run is no certification,
+        """The versions that were run on test, without the original: its run certifies nothing,
         but what the others are compared with.
         """
         tested = [version for version, role in self.ballots if role == "holdout"]

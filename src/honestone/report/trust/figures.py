@@ -36,7 +36,7 @@ class FigureTable:
     """One table of a report on figures.
 
     `title`, `remarks`: above it, where the report has several tables. `named_by`: what the names of
-    `rows` are. `heads`: the names of the figures; without them there is no table under the title.
+    `rows` are. `heads`: the names of the figures; without them the title stands alone.
     `has_intervals`: rows have an interval and a remark.
 
     On a terminal, in columns: `figure_width` is the width of each figure, None for the width of
