@@ -1,5 +1,6 @@
 """The addresses of options and keys in the reference, the same in each version of it:
-`cli/#eval--judge`, `rubric/#criterion-floor`, `json/#scorecard-verdict`.
+`cli/#eval--judge`, `rubric/#criterion-floor`, `json/#scorecard-verdict`. And the pages of other
+tools' formats.
 """
 
 from __future__ import annotations
@@ -7,6 +8,22 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from typing import Final
+
+# The folders of `interop/` whose formats have a page of their own, with what the page is about.
+FORMAT_PAGES: Final = {
+    "agent-skills": "Agent Skills",
+    "agentv": "AgentV",
+    "autorubric": "autorubric",
+    "healthbench": "HealthBench",
+    "inspect-dataset": "Inspect",
+    "paperbench": "PaperBench",
+    "promptfoo": "promptfoo",
+    "pydantic-evals": "Pydantic Evals",
+    "rubric-package": "the package rubric",
+    "rulph": "rulph",
+    "task-suite": "improvement-evaluator and waza",
+}
 
 # `  -j, --judge JUDGE` or `  --json`: where help begins an option.
 _OPTION_LINE = re.compile(r"^  (?:-\w, )?(--[a-z][\w-]*)")

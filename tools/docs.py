@@ -3,7 +3,7 @@
 
 Two kinds of page:
 
-    generated   docs/reference/{rubric,suite,formats,checks,cli,python,extending}.md, whole, from the program itself
+    generated   docs/reference/{rubric,suite,formats,formats/*,checks,cli,python,extending}.md, whole, from the program itself
     told        README.md and every page below docs/ with a console block: its commands are run, in order, in an empty
                 folder, offline, and what they print is written under them
 
@@ -39,6 +39,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import warm
+from anchors import FORMAT_PAGES
 
 REPO = Path(__file__).resolve().parents[1]
 PATIENCE = 120
@@ -454,6 +455,13 @@ def formats_page() -> str:
     return f"{title}\n\n{GENERATED_NOTE}\n{rest.rstrip()}\n"
 
 
+def format_page(name: str) -> str:
+    from reference import format_reference
+
+    title, _, rest = format_reference(name).partition("\n")
+    return f"{title}\n\n{GENERATED_NOTE}\n{rest.rstrip()}\n"
+
+
 def checks_page() -> str:
     from reference import rubric_reference
 
@@ -637,6 +645,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "docs/reference/rubric.md": rubric_page,
     "docs/reference/suite.md": suite_page,
     "docs/reference/formats.md": formats_page,
+    **{f"docs/reference/formats/{name}.md": partial(format_page, name) for name in FORMAT_PAGES},
     "docs/reference/checks.md": checks_page,
     "docs/reference/cli.md": cli_page,
     "docs/reference/python.md": python_reference,
@@ -675,6 +684,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif page.problems:
             print(f"left {name} as it is", file=sys.stderr)
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(page.text, encoding="utf-8")
             print(f"wrote {name}")
     for problem in problems:

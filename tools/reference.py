@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from anchors import anchor, key_anchor
+from anchors import FORMAT_PAGES, anchor, key_anchor
 
 from honestone.core.checking.checks import KINDS, Kind
 from honestone.core.plugins import EXTENSION_POINTS, ExtensionPoint
@@ -276,8 +276,36 @@ _HOW = {
 }
 
 
+def _page_of(reader: Reader) -> str | None:
+    """None for a reader of another package."""
+    package, _, rest = reader.read.__module__.partition(".interop.")
+    return rest.partition(".")[0].replace("_", "-") if package == "honestone" and rest else None
+
+
+def format_reference(page: str) -> str:
+    """The page of one tool: its formats, each with its defaults, its keys and an example."""
+    out = [
+        f"# Formats of {FORMAT_PAGES[page]}",
+        "",
+        "What becomes of each key. [All formats](../formats.md), and what holds for each of them.",
+        "",
+    ]
+    for reader in readers():
+        out += _format(reader) if _page_of(reader) == page else []
+    return "\n".join(out).rstrip() + "\n"
+
+
+def _row(reader: Reader) -> str:
+    """The anchor is the address that a format had while all of them were one page."""
+    page = _page_of(reader)
+    assert page is None or page in FORMAT_PAGES, page
+    link = f"#{reader.name}" if page is None else f"formats/{page}.md#{reader.name}"
+    address = "" if page is None else anchor(reader.name)
+    return f"| {address}[{reader.name}]({link}) | a {reader.gives} | {reader.title} |"
+
+
 def foreign_reference() -> str:
-    """The whole page: a table of the formats, then each with its defaults, its keys and an example."""
+    """A table of the formats with what holds for all of them; those of other packages in full."""
     known = readers()
     out = [
         "# Formats of other tools",
@@ -288,10 +316,7 @@ def foreign_reference() -> str:
         "",
         "| format | gives | what it is |",
         "| --- | --- | --- |",
-        *(
-            f"| [{reader.name}](#{reader.name}) | a {reader.gives} | {reader.title} |"
-            for reader in known
-        ),
+        *map(_row, known),
         "",
         "What a format does not say follows its own tool's documented rule, and the output says which was taken. A foreign file has no",
         "floor unless it says so.",
@@ -299,7 +324,7 @@ def foreign_reference() -> str:
         *_survey(),
     ]
     for reader in known:
-        out += _format(reader)
+        out += _format(reader) if _page_of(reader) is None else []
     return "\n".join(out).rstrip() + "\n"
 
 

@@ -116,3 +116,21 @@ def test_a_filter_only_leaves_out_and_a_sort_only_orders(wanted: dict[str, str],
         assert set(shown) <= set(
             ids(FOUND, **{other: value for other, value in wanted.items() if other != name})
         )
+
+
+def test_a_check_with_another_value_in_each_case_is_one_column() -> None:
+    """One that half of the cases have stays apart; a second one of a case has its own column."""
+
+    def checked(number: int, *words: str) -> Any:
+        asked = [(f"contains-{one}", f"contains '{one}'") for one in (f"v{number}", *words)]
+        asked.append(("short", "at most 40 words"))
+        criteria = [
+            criterion(id, 100.0, [item(id, {"check": "yes"}, kind="check")], requirement=says)
+            for id, says in asked
+        ]
+        return case(f"case-{number}", criteria=criteria)
+
+    found = table(*(checked(number) for number in range(20)), checked(20, "more"))
+    assert found.columns == ("contains …", "short", "contains … (2)")
+    assert all("contains …" in row.cells for row in found.rows)
+    assert [len(row.cells) for row in found.rows] == [2] * 20 + [3]

@@ -7,6 +7,10 @@ from hypothesis import strategies as st
 
 from honestone.app.runs.run_list import short_ids
 from honestone.report.documents.run_list import RunPart, RunRow
+from honestone.report.documents.states import state_phrase, state_words
+from honestone.report.documents.texts import TextGroupDoc
+from honestone.report.pages.page_of import PageOf
+from honestone.report.pages.view_html import scorecards_html
 from honestone.report.terminal.run_list_text import cut_at_words, run_list_text
 from honestone.system.drawing import Style, width
 
@@ -109,3 +113,22 @@ def test_a_chance_is_a_column_of_its_own() -> None:
         [row(state="could not be judged", chance="88%")], Style()
     ).splitlines()
     assert "chance" in head and line.split("could not be judged")[1].split()[0] == "88%"
+
+
+def test_a_run_that_left_cases_out_is_partial() -> None:
+    """Where it passed; what failed is no better for what was left out."""
+    assert state_phrase("pass", is_partial=True) == "partial"
+    assert state_words("fail", is_partial=True) == "DID NOT PASS"
+
+
+def test_the_verdicts_of_a_filter_have_the_words_of_the_states() -> None:
+    page = scorecards_html(
+        [], "01M8", pages=PageOf(number=1, total=0, query={}), of_all=1, asked=""
+    )
+    for state in ("fail", "inconclusive", "pass"):
+        assert f'<option value="{state}">{state_phrase(state)}</option>' in page
+
+
+def test_a_rate_that_misses_its_bar_is_not_rounded_up_to_it() -> None:
+    group = TextGroupDoc(passed=1, pass_rate=0.8996, pass_rate_interval=[0.8, 0.95])
+    assert group.rate_beside(0.9).startswith("89.9%") and group.rate_words.startswith("90.0%")

@@ -212,3 +212,18 @@ def test_a_quote_of_several_judges_is_one_quote_in_a_case() -> None:
     )
     text = suite_text(suite_samples.report([case]))
     assert text.count(QUOTE) == 1 and "judge0, judge1, judge2" in text
+
+
+def test_an_equal_suggestion_of_several_judges_is_one_line_with_all_of_them() -> None:
+    """In text, Markdown and on the page; another one stays a line of its own."""
+    said = [("anna", "Say when"), ("bob", "Say when"), ("anna", "Say why"), ("bob", "Say when")]
+    suggestions = [{"judge": judge, "text": text} for judge, text in said]
+    votes = {"anna": "no", "bob": "no"}
+    item = samples.item("a", "Says when", met=0.0, unmet=True, votes=votes, suggestions=suggestions)
+    doc = samples.scorecard("fail", 0.0, [samples.criterion("a", 0.0, items=[item])])
+    page = scorecard_html(msgspec.convert(doc, ScorecardDoc), None)
+    for text in (scorecard_text(doc), scorecard_markdown(doc), page):
+        assert text.count("Say when") == text.count("Say why") == 1
+    assert "Say when (anna, bob)" in scorecard_text(doc)
+    assert "suggestion: Say when (anna, bob)" in scorecard_markdown(doc)
+    assert "anna, bob" in page

@@ -120,7 +120,7 @@ def _details_of(item: ItemDoc) -> Iterator[str]:
         yield item.vote_words
     for one in item.advice:
         yield f"suggestion: {line(one.text, LONGEST_QUOTE)}" + (
-            f" ({line(one.judge)})" if many and one.judge else ""
+            f" ({one.source_words})" if many and one.judges else ""
         )
 
 

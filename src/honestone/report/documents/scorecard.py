@@ -8,6 +8,7 @@ wording.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -76,6 +77,18 @@ class QuoteDoc(Struct, frozen=True, kw_only=True):
 class SuggestionDoc(Struct, frozen=True, kw_only=True):
     judge: str = ""
     text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedSuggestion:
+    """A suggestion with every judge that made it; none where the document does not say who."""
+
+    text: str
+    judges: tuple[str, ...]
+
+    @property
+    def source_words(self) -> str:
+        return ", ".join(map(line, self.judges))
 
 
 class ItemDoc(Struct, frozen=True, kw_only=True):
@@ -148,10 +161,16 @@ class ItemDoc(Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def advice(self) -> list[SuggestionDoc]:
-        """Every suggestion with its judge; the judge is empty where the document does not say."""
-        many = [one for one in self.suggestions if one.text]
-        return many or ([SuggestionDoc(text=self.suggestion)] if self.suggestion else [])
+    def advice(self) -> list[SharedSuggestion]:
+        """The suggestions, equal ones as one, in the order in which they were given first."""
+        judges: dict[str, list[str]] = {}
+        for one in self.suggestions or [SuggestionDoc(text=self.suggestion or "")]:
+            judges.setdefault(one.text, []).append(one.judge)
+        return [
+            SharedSuggestion(text=text, judges=tuple(dict.fromkeys(filter(None, names))))
+            for text, names in judges.items()
+            if text
+        ]
 
 
 class CriterionDoc(Struct, frozen=True, kw_only=True):
@@ -300,10 +319,22 @@ class UsageDoc(Struct, frozen=True, kw_only=True):
         if has_tokens:
             parts.append(f"{count(self.input_tokens, 'token')} in, {self.output_tokens:,} out")
         if self.judge_calls or has_tokens or self.usd is not None:
-            parts.append("cost unknown" if self.usd is None else money(self.usd))
+            parts.append(UNKNOWN_COST if self.usd is None else money(self.usd))
         elif not self.worker_calls:
             parts.append("nothing spent")
         return parts
+
+
+UNKNOWN_COST: Final = "cost unknown"
+
+
+def spent_tile(words: Sequence[str]) -> tuple[str, str]:
+    """Of what a page says of a run's cost in words: what stands large, and the rest. Money that is
+    not known is not said.
+    """
+    known = [one for one in words if one != UNKNOWN_COST]
+    large = known[-1] if known[-1].startswith("$") else known[0]
+    return large, ", ".join(one for one in known if one is not large)
 
 
 # What is added up where several are spent together.

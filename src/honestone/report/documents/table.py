@@ -206,6 +206,12 @@ class TableDoc(Struct, frozen=True, kw_only=True):
         return line(self.suite.title or self.suite.path or "suite")
 
     @property
+    def figure_names(self) -> list[str]:
+        """Of the figures that a column has; of its cost only where that of one is known."""
+        has_cost = any(one.usage.usd is not None for one in self.columns)
+        return [name for name in self.columns[0].figures if name != "cost" or has_cost]
+
+    @property
     def worst_first(self) -> list[TableCaseDoc]:
         return sorted(self.cases, key=lambda case: WORST_FIRST.index(case.status))
 

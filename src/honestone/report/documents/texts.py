@@ -118,11 +118,16 @@ class TextGroupDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def rate_words(self) -> str:
-        """`66.7% (95% interval 30.0% to 90.3%)`, of those that could be judged."""
+        return self.rate_beside(None)
+
+    def rate_beside(self, bar: float | None) -> str:
+        """`66.7% (95% interval 30.0% to 90.3%)`, of those that could be judged. `bar`: what it
+        needs, 0-1.
+        """
         if self.pass_rate is None or self.pass_rate_interval is None:
             return "pass rate not known"
         low, high = map(percent, self.pass_rate_interval)
-        return f"{percent(self.pass_rate)} (95% interval {low} to {high})"
+        return f"{percent(self.pass_rate, bar)} (95% interval {low} to {high})"
 
 
 class WorstTextDoc(Struct, frozen=True, kw_only=True):
@@ -222,6 +227,10 @@ class TextsDoc(Struct, frozen=True, kw_only=True):
             )
             if value
         ]
+
+    @property
+    def rate_words(self) -> str:
+        return self.summary.rate_beside(self.min_pass_rate)
 
     @property
     def spent_words(self) -> list[str]:

@@ -269,7 +269,7 @@ def _item_notes(item: scorecard.ItemDoc, of: str) -> Iterable[str]:
         where = quote.source_words(of)
         yield f'"{line(quote.quote, 400)}"' + (f" ({where})" if where else "")
     for one in item.advice:
-        yield f"suggestion: {line(one.text)}" + (f" ({line(one.judge)})" if one.judge else "")
+        yield f"suggestion: {line(one.text)}" + (f" ({one.source_words})" if one.judges else "")
 
 
 def _case_test(case: CaseDoc, suite: str) -> _Test:

@@ -4,9 +4,10 @@ page.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,13 +34,17 @@ SORTS: Final = {
     "case": "by name",
 }
 _BY: Final = "by:"
+# One value, or several: `'a' or 'b'`.
+_VALUES: Final = re.compile(
+    r"(?:'[^']*'|\"[^\"]*\"|`[^`]*`|\b\d[\d.,]*)(?:(?:, | or | and )(?:'[^']*'|\"[^\"]*\"|`[^`]*`))*"
+)
 _VARYING: Final = re.compile(r"\d+|0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseRow:
     """One case. `case` is its document without texts, answers and attempts; `cells` its criteria by
-    id; `words` what a search looks in.
+    id, or by their column in a table; `words` what a search looks in.
     `attempts`: the status of each, where there are several; `scores`: by criterion the score of
         each, in points, where they differ.
 
@@ -105,8 +110,8 @@ class CaseFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseTable:
-    """`report` is the run's document with the cases of the rows; `columns` the ids of the criteria
-    that most cases have.
+    """`report` is the run's document with the cases of the rows; `columns` the criteria that most
+    cases have. A check of which most cases have another value is one column, with its cells.
     """
 
     report: SuiteReportDoc
@@ -184,10 +189,41 @@ def case_table(head: SuiteReportDoc, cases: Iterable[CaseDoc]) -> CaseTable:
 
 def table_of(head: SuiteReportDoc, rows: tuple[CaseRow, ...]) -> CaseTable:
     """The same of rows that are at hand."""
+    names = _shared_columns(rows)
+    rows = tuple(_in_columns(row, names) for row in rows) if names else rows
     seen = Counter(id for row in rows for id in row.cells)
     most = {id for id, _ in seen.most_common(MOST_COLUMNS)}
     light = replace(head, cases=[row.case for row in rows])
     return CaseTable(report=light, rows=rows, columns=tuple(id for id in seen if id in most))
+
+
+def _shared_columns(rows: Sequence[CaseRow]) -> dict[str, str]:
+    """The column of each check that differs from others only in its values, by its id:
+    `contains …`. A check that half of the cases have is a column of its own.
+    """
+    seen = Counter(id for row in rows for id in row.cells)
+    judged = sum(1 for row in rows if row.cells)
+    forms: dict[str, set[str]] = {}
+    for row in rows:
+        for id, cell in row.cells.items():
+            if seen[id] * 2 < judged and all(item.kind == "check" for item in cell.items):
+                forms.setdefault(_VALUES.sub("…", cell.requirement), set()).add(id)
+    return {id: line(form, 60) for form, ids in forms.items() if len(ids) > 1 for id in ids}
+
+
+def _in_columns(row: CaseRow, names: Mapping[str, str]) -> CaseRow:
+    """Of checks of one form that a case has more than once, the second is in `FORM (2)`."""
+    columns: dict[str, str] = {}
+    counted = Counter[str]()
+    for id in row.cells:
+        name = names.get(id, id)
+        counted[name] += 1
+        columns[id] = name if counted[name] == 1 else f"{name} ({counted[name]})"
+    return dataclasses.replace(
+        row,
+        cells={columns[id]: cell for id, cell in row.cells.items()},
+        scores={columns.get(id, id): scores for id, scores in row.scores.items()},
+    )
 
 
 def case_row(number: int, case: CaseDoc) -> CaseRow:

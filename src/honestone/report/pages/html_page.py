@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -120,12 +121,18 @@ def page_part(name: str) -> str:
     return (PAGES / name).read_text("utf-8").replace("\r\n", "\n")
 
 
+def _icon() -> Markup:
+    """The mark of honestone as part of a page, which needs no namespace, and so names no address."""
+    return Markup(re.sub(r' xmlns="[^"]*"', ' aria-hidden="true"', page_part("icon.svg")).strip())
+
+
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     """Templates that escape every value, and make visible what a reader could not see."""
     templates = environment(_visible)
     templates.globals.update(
         glyphs=_GLYPHS,
+        icon=_icon(),
         looks=_VERDICT_LOOKS,
         open_first=WORST_FIRST,
         marks=GLYPHS,
@@ -156,6 +163,7 @@ def _environment() -> Environment:
         near=_near,
         number="{:,}".format,
         places=_places,
+        percent=numbers.percent,
         points=numbers.points,
         score=lambda one: (
             numbers.score_or_interval(one.score, one.interval) if one.applies else "n/a"
@@ -166,6 +174,7 @@ def _environment() -> Environment:
         state=_state_of,
         sure=numbers.sure,
         text=text_of,
+        spent_tile=scorecard.spent_tile,
         to_show=scorecard.flags_to_show,
         phrase=state_phrase,
         verdict=state_words,

@@ -213,7 +213,8 @@ def _item_lines(
     for quote in shared_quotes(item):
         lines += _quote_lines(quote, style, under, of)
     for one in item.advice:
-        words = line(one.text) + (f" ({_short(one.judge, style)})" if one.judge else "")
+        judges = ", ".join(_short(judge, style) for judge in one.judges)
+        words = line(one.text) + (f" ({judges})" if judges else "")
         lines += wrap(
             words,
             style.columns,

@@ -97,7 +97,7 @@ def _summary(doc: TextsDoc, style: Style) -> list[str]:
     lines = [style.paint(f"{style.glyph(glyph)} {doc.verdict_words}", look, "bold")]
     lines += bullet_lines(map(line, doc.reasons), style)
     figures = (
-        ("passed", f"{doc.summary.passed_words}{between}{doc.summary.rate_words}"),
+        ("passed", f"{doc.summary.passed_words}{between}{doc.rate_words}"),
         ("mean score", doc.summary.mean_score.words),
         ("spent", between.join(doc.spent_words)),
     )
