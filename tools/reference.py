@@ -253,6 +253,7 @@ def suite_reference() -> str:
         ("The suite", SHAPES["suite"]),
         ("A case", SHAPES["case"]),
         ("The target", SHAPES["target"]),
+        ("A prompt", SHAPES["prompt"]),
         ("The workspace", SHAPES["workspace"]),
         ("A repository", SHAPES["git"]),
         ("A message", SHAPES["message"]),

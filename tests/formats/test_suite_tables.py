@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from test_suite_file import errors, source
 
 from honestone.core.errors import FileError, UsageError
-from honestone.core.suite.case import Case
+from honestone.core.suite.case import Case, case_document
 from honestone.formats.rubric.rubric_file import read_rubric
 from honestone.formats.suite.filling import fill_text
 from honestone.formats.suite.suite_file import _SuiteReading
@@ -41,6 +41,74 @@ def files(folder: Path, **texts: str | bytes) -> None:
 
 def asked(case: Case) -> list[str]:
     return [criterion.requirement for criterion in case.rubric.criteria]
+
+
+# -------------------------------------------------------------------------------------------------------------
+# prompts
+
+
+def test_prompts_are_files_texts_or_conversations(tmp_path: Path) -> None:
+    """Each has a label of its own, and is filled in from the vars and the input of each case."""
+    files(
+        tmp_path,
+        p_in_short__txt="Shortly: {{ q }}\n\n",
+        p_in_chat__json='[{"role": "system", "content": "Be {{ tone }}"}, {"role": "user", "content": "{{ q }}"}]',
+    )
+    found = source(
+        tmp_path,
+        "suite: 1\nprompts: [p/short.txt, p/chat.json, '{{ input }} ({{ tone }})', {label: short, input: {file: p/short.txt}}]\n"
+        "target: [{use: a, prompts: [short]}, b]\ndefaults: {vars: {tone: calm}, checks: [is-json]}\n"
+        "cases: [{id: one, input: Go, vars: {q: Why?}}, {id: two, input: No, vars: {q: How?}}]\n",
+    )
+    suite = found.suite
+    assert suite.prompts == ("short", "chat", "input-tone", "short-2")
+    assert [one.prompts for one in suite.targets] == [("short",), None]
+    one, two = suite.cases
+    assert one.messages == one.prompts["short"]
+    assert one.prompts["short"] == one.prompts["short-2"]
+    assert [two.asked_with(label).input for label in suite.prompts[:3]] == [
+        "Shortly: How?",
+        "system: Be calm\n\nuser: How?",
+        "No (calm)",
+    ]
+    assert one.variables == {"tone": "calm", "q": "Why?", "input": "Go"}
+    assert {path.name for path in found.files} == {"suite.yaml", "short.txt", "chat.json"}
+
+
+def test_one_prompt_is_the_input_of_each_case(tmp_path: Path) -> None:
+    """It is no column, and its cases have the contract of any case with that input."""
+    suite = source(
+        tmp_path,
+        "suite: 1\nprompts: 'Say {{ w }}'\ncases: [{id: a, vars: {w: hi}, checks: [is-json]}]\n",
+    ).suite
+    assert (suite.prompts, suite.cases[0].prompts, suite.cases[0].input) == ((), {}, "Say hi")
+    plain = source(tmp_path, "suite: 1\ncases: [{id: a, input: Say hi, checks: [is-json]}]\n").suite
+    assert case_document(suite.cases[0]) == case_document(plain.cases[0])
+
+
+@pytest.mark.parametrize(
+    ("prompts", "said"),
+    [
+        (
+            "'Say {{ other }}'",
+            "the prompt `say-other`: `{{ other }}` is not one of the case's vars",
+        ),
+        ("'Say {{ w | upper }}'", "is not the name of one of the case's vars"),
+        ("p/none.txt", "p/none.txt` not found"),
+        ("[]", "`prompts` is empty"),
+        ("{label: a}", "this prompt has no `input`"),
+        ("[3]", "must be"),
+        ("'Say {{ w }}'\ndefaults: {prompts: [loud]}", "the suite has no prompt `loud`"),
+    ],
+)
+def test_a_prompt_that_cannot_be_asked_is_a_problem_at_its_place(
+    tmp_path: Path, prompts: str, said: str
+) -> None:
+    found = errors(
+        tmp_path,
+        f"suite: 1\nprompts: {prompts}\ncases: [{{id: a, vars: {{w: hi}}, checks: [is-json]}}]\n",
+    )
+    assert any(said in one for one in found), found
 
 
 # -------------------------------------------------------------------------------------------------------------

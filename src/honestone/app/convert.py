@@ -57,22 +57,30 @@ def convert_suite(
     Raises SourceErrors with everything that one of the formats cannot say, unless losses are
     accepted.
     """
+    from honestone.app.convert_written import as_written, in_usual_words
+
     source = read_any_suite(path, allowed, read_as)
-    where_it_is, lost = _suite_text(source.suite, form)
+    is_ours = form == "honestone" and source.written is not None
+    suite = in_usual_words(source.suite) if is_ours else source.suite
+    where_it_is, lost = _suite_text(suite, form)
     text = where_it_is
     carried = _carried(path, output, allowed)
     if carried is not None:
-        text, lost = _suite_text(carried.suite(source.suite), form)
+        text, lost = _suite_text(carried.suite(suite), form)
+    written = as_written(source, path) if carried is None and form == "honestone" else None
+    left = _prompts_left(source.suite, path) if written is None else []
     notes = (
         f"read as {source.dialect}",
         *source.notes,
         *refuse_losses((*source.losses, *_not_made(source)), source.dialect, accepted=accept_loss),
         *refuse_losses(_when_written(lost, form), form, accepted=accept_loss),
-        *refuse_losses(_prompts_left(source.suite, path), form, accepted=accept_loss),
+        *refuse_losses(left, form, accepted=accept_loss),
         *_code_written(source),
         *_carried_notes(carried),
-        *_tables_written_out(source, path),
+        *(_tables_written_out(source, path) if written is None else written.notes),
     )
+    if written is not None:
+        return Conversion(text=written.text, notes=notes)
     _refuse_unreadable(where_it_is, path, form)
     return Conversion(
         text=text, notes=notes, copies=() if carried is None else tuple(carried.copies.values())

@@ -27,7 +27,17 @@ def rubric_schema() -> JsonSchema:
 
 def suite_schema() -> JsonSchema:
     """JSON Schema 2020-12 of a suite file."""
-    shapes = ("case", "defaults", "target", "workspace", "git", "message", "in-file", "in-files")
+    shapes = (
+        "case",
+        "defaults",
+        "target",
+        "prompt",
+        "workspace",
+        "git",
+        "message",
+        "in-file",
+        "in-files",
+    )
     return {
         "$schema": DIALECT,
         "title": "honestone suite",

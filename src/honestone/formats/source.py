@@ -14,7 +14,7 @@ from honestone.core.judging.rubric import Rubric
 from honestone.formats.syntax.marked import Marked
 
 if TYPE_CHECKING:
-    from honestone.core.suite.case import Suite
+    from honestone.core.suite.case import Message, Suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +63,28 @@ class KeyAt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPrompt:
+    """A prompt as its file has it: its templates, and the file that holds it and nothing else."""
+
+    label: str
+    messages: tuple[Message, ...]
+    file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenCases:
+    """How a file of another tool writes its cases: prompts that the variables of each case fill in,
+    and tables. `defaults` are variables of all cases, `variables` those of each, by its id;
+    `tables` the tables of the cases that are rows of one.
+    """
+
+    prompts: tuple[WrittenPrompt, ...]
+    defaults: Mapping[str, object]
+    variables: Mapping[str, Mapping[str, object]]
+    tables: Mapping[str, Path]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteSource:
     """A suite as it was read. `dialect` names the format (`honestone`, `agentv-2`, `promptfoo`,
     ...).
@@ -86,6 +108,8 @@ class SuiteSource:
     untaken_targets: tuple[str, ...] = ()
     # The first key in a rubric of a case that only a suite may have.
     key_of_suite: KeyAt | None = None
+    # Prompts and tables that its cases were filled in from.
+    written: WrittenCases | None = None
 
     @property
     def is_fetched(self) -> bool:

@@ -114,7 +114,7 @@ def take_tags(reading: ValueReading, value: Any, path: FilePath, owner: str) -> 
     tags: dict[str, None] = {}
     for index, entry in enumerate(value):
         with reading.noting():
-            tags[take_name(reading, entry, (*path, index), " of `tags`")] = None
+            tags[take_name(reading, entry, (*path, index), f" of `{path[-1]}`")] = None
     return tuple(tags)
 
 

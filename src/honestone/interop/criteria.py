@@ -11,10 +11,12 @@ from fractions import Fraction
 from typing import Any, Final
 
 from honestone.core.checking.check_problems import check_problem
-from honestone.core.checking.checks import own_bar
+from honestone.core.checking.checks import measures, own_bar
 from honestone.core.errors import RubricError
 from honestone.core.judging.images import is_image_address, written_image
 from honestone.core.judging.rubric import (
+    DEFAULT_FLOOR,
+    DEFAULT_THRESHOLD,
     Anchors,
     Check,
     Criterion,
@@ -179,6 +181,44 @@ def gated(
         return None
     bar = implied_floor(criteria) if threshold is None else threshold
     return sound_rubric(reading, path, unique_ids(criteria), threshold=bar, floor=ZERO, title=title)
+
+
+def usual_gate(rubric: Rubric) -> Rubric:
+    """The same gate in the words of our suites, where `gated` made it of floors alone: the usual
+    threshold and floor, and floors of their own only for criteria that need them. Any other rubric
+    is returned as it is. Every set of scores passes both or neither.
+    """
+    counting = [one for one in rubric.criteria if one.weight > 0]
+    floors = [one.floor for one in counting if one.floor is not None]
+    if (
+        len(floors) < len(counting)
+        or any(one.weight < 0 for one in rubric.criteria)
+        or rubric.floor != ZERO
+        or rubric.threshold != implied_floor(rubric.criteria)
+    ):
+        return rubric
+    # Where every floor is met the mean is no lower than the lowest of them.
+    reached = Fraction(int(min(floors) * 100), 100)
+    return replace(
+        rubric,
+        threshold=min(DEFAULT_THRESHOLD, reached),
+        floor=DEFAULT_FLOOR,
+        criteria=tuple(
+            left_to_gate(one) if one.weight > 0 else replace(one, floor=one.floor or ZERO)
+            for one in rubric.criteria
+        ),
+    )
+
+
+def left_to_gate(criterion: Criterion) -> Criterion:
+    """The criterion of a plain check without a floor of its own: its score is 1 or 0, which is
+    below every floor.
+    """
+    (item, *more) = criterion.items or (None,)
+    check = item.check if item is not None and not more else None
+    if check is None or criterion.floor != ONE or measures(check):
+        return criterion
+    return replace(criterion, floor=None)
 
 
 def sound_rubric(

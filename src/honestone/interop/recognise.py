@@ -260,7 +260,9 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
     found = recognise(document)
     if found == "suite" or (isinstance(found, Reader) and found.gives == "suite"):
         from honestone.formats.suite.suite_file import read_suite
+        from honestone.interop.promptfoo.expected import read_expected
 
+        document.read_expected = read_expected
         with reading_for(path, allowed) as project:
             source = (
                 _read_as(found, document) if isinstance(found, Reader) else read_suite(document)

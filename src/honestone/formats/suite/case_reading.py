@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, cast
@@ -19,11 +19,11 @@ from honestone.core.judging.rubric import (
     free_id,
     slug,
 )
-from honestone.core.suite.case import Case, Expect
+from honestone.core.suite.case import Case, Expect, Message
 from honestone.formats.rubric.check_words import check_in_words
 from honestone.formats.rubric.rubric_file import UncheckedRubric
-from honestone.formats.suite.filling import FILLED, fill_node, words_of
-from honestone.formats.suite.value_reading import RubricPart, SuiteValueReading
+from honestone.formats.suite.filling import FILLED, Words, fill_node, fill_text, words_of
+from honestone.formats.suite.value_reading import Prompt, RubricPart, SuiteValueReading
 from honestone.formats.syntax.document import ReadRubric
 from honestone.formats.syntax.marked import Marked
 from honestone.formats.syntax.nodes import MapKey, Node
@@ -121,17 +121,64 @@ class CaseReading(SuiteValueReading):
         rubric = self._whole_rubric(path, value, got, suite)
         if rubric is None or "id" not in got or len(self.problems) > before:
             return None
-        if "input" not in got:
+        if "prompts" in suite:
+            got |= self._asked(path, got, suite["prompts"])
+        elif "prompts" in got:
+            hint = "give the suite `prompts`, with these labels"
+            self.problem("`prompts` of a case, but the suite has none", (*path, "prompts"), hint)
+            return None
+        elif "input" not in got:
             note = f"case `{got['id']}` has no input: the target is given an empty text"
             self.notes.append(f"{self.marked.at(path)}: {note}")
         return Case(
             id=got["id"],
             rubric=rubric,
             messages=got.get("input", ()),
+            prompts=got.get("prompts", {}),
+            variables=got.get("variables", {}),
             setup=(*suite.get("setup", ()), *got.get("setup", ())),
             teardown=(*got.get("teardown", ()), *suite.get("teardown", ())),
             **{key: suite[key] for key in _INHERITED if key in suite and key not in got},
             **{key: got[key] for key in (*_INHERITED, *_OWN) if key in got},
+        )
+
+    def _asked(self, path: FilePath, got: Got, prompts: Sequence[Prompt]) -> Got:
+        """What a case is asked in a suite with prompts: these, with its vars and its input filled
+        in. Raises nothing: what cannot be filled in is a problem of the prompt.
+        """
+        known = dict(self.words)
+        own: tuple[Message, ...] = got.get("input", ())
+        if len(own) > 1:
+            hint = "give its messages to a prompt, and fill vars into them"
+            self.problem(
+                "`input` must be one text in a suite with `prompts`", (*path, "input"), hint
+            )
+        elif own:
+            known.setdefault("input", own[0].content)
+        labels = [one.label for one in prompts]
+        wanted: Sequence[str] = got.get("prompts", labels)
+        for name in wanted:
+            if name not in labels:
+                hint = did_you_mean(name, labels) or f"its prompts: {', '.join(labels)}"
+                self.problem(f"the suite has no prompt `{name}`", (*path, "prompts"), hint)
+        asked = {
+            one.label: self._filled_prompt(one, known) for one in prompts if one.label in wanted
+        }
+        if not asked:
+            return {"prompts": {}}
+        first = next(iter(asked.values()))
+        return (
+            {"input": first, "prompts": asked, "variables": known}
+            if len(prompts) > 1
+            else {"input": first, "prompts": {}}
+        )
+
+    def _filled_prompt(self, prompt: Prompt, known: Words) -> tuple[Message, ...]:
+        def unfilled(_: int, message: str, hint: str) -> None:
+            self.problem(f"the prompt `{prompt.label}`: {message}", prompt.path, hint)
+
+        return tuple(
+            Message(one.role, fill_text(one.content, known, unfilled)) for one in prompt.messages
         )
 
     def _fill(self, path: FilePath) -> None:

@@ -26,7 +26,7 @@ from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.formats.suite.case_reading import CaseReading
 from honestone.formats.suite.suite_tables import CaseNode, cases_in, files_like, with_defaults
 from honestone.formats.suite_values import take_path
-from honestone.formats.syntax.document import Document, KeepCases
+from honestone.formats.syntax.document import Document, KeepCases, ReadExpected
 from honestone.formats.syntax.nodes import Node
 from honestone.formats.syntax.reader import FileReading
 from honestone.formats.syntax.reader import Steps as FilePath
@@ -37,7 +37,9 @@ def read_suite(document: Document) -> SuiteSource:
     """Read the suite of a file. Raises FileError when it cannot be read, SourceErrors with all that
     is wrong in it.
     """
-    if document.keep_cases is not None:
+    # A suite of several prompts has more than one input a case, which are kept in memory.
+    has_prompts = isinstance(document.value, dict) and "prompts" in document.value
+    if document.keep_cases is not None and not has_prompts:
         # Cases that go to disk leave no places behind for errors. A suite with an error is read a
         # second time, with its cases in memory, to report all of them.
         with suppress(UsageError):
@@ -47,6 +49,7 @@ def read_suite(document: Document) -> SuiteSource:
 
 def _read_suite(document: Document, keep: KeepCases | None) -> SuiteSource:
     reading = _SuiteReading(document.marked, document.path, document.read_rubric)
+    reading.read_expected = document.read_expected
     suite = reading.suite(keep)
     return SuiteSource(
         suite=suite,
@@ -87,6 +90,8 @@ _OF_SUITE: Final = (
 class _SuiteReading(CaseReading):
     """One pass over a suite file, and the files that it names."""
 
+    read_expected: ReadExpected | None = None
+
     def suite(self, keep: KeepCases | None = None) -> Suite:
         """Read the whole file. `keep` stores the cases on disk, and finds double ids itself."""
         value = self.marked.value
@@ -123,6 +128,9 @@ class _SuiteReading(CaseReading):
             if key in got:
                 fields[key], fields[f"more_{key}s"] = got[key][0], got[key][1:]
         self._note_unknown_targets(cases, {spec.label for spec in got.get("target", ())})
+        prompts = got.get("prompts", ())
+        if len(prompts) > 1:
+            fields["prompts"] = tuple(one.label for one in prompts)
         return Suite(cases=cases, **fields)
 
     def _note_unknown_targets(self, cases: Sequence[Case], labels: AbstractSet[str | None]) -> None:
@@ -179,7 +187,7 @@ class _SuiteReading(CaseReading):
             name = take_path(self, entry.value, path, "")
             for file in self._files_like(name, path):
                 try:
-                    yield from cases_in(self.file(file, path))
+                    yield from cases_in(self.file(file, path), self.read_expected)
                 except UsageError as error:
                     self.all_elsewhere(error, path)
 

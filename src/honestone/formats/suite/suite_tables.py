@@ -13,7 +13,7 @@ from honestone.core.errors import FileError, UsageError
 from honestone.formats.fields import SHAPES, Takes
 from honestone.formats.source import SourceErrors
 from honestone.formats.syntax.csv_rows import csv_rows
-from honestone.formats.syntax.document import MOST_LINES, Document
+from honestone.formats.syntax.document import MOST_LINES, Document, ReadExpected
 from honestone.formats.syntax.marked import parse_marked, read_text
 from honestone.formats.syntax.nodes import MapKey, Node, moved, node_of, refuse, scalar, whole_text
 
@@ -23,6 +23,8 @@ MAX_FILES: Final = 10_000
 # A case as it is written, and the id that it has where it names none.
 CaseNode: TypeAlias = tuple[Node, str | None]
 
+# The columns in which promptfoo's tables say what is expected of an output.
+EXPECTED: Final = "__expected"
 _LINES: Final = (".jsonl", ".ndjson")
 _VALUES: Final = (".json", ".yaml", ".yml")
 # Keys of `defaults` that a case adds to. `rubric` does too, but two rubrics are joined when they
@@ -30,13 +32,13 @@ _VALUES: Final = (".json", ".yaml", ".yml")
 _ADD_UP: Final = ("checks", "vars")
 
 
-def cases_in(file: Path) -> Iterator[CaseNode]:
-    """The cases in a file, in its order, one at a time. Raises FileError or SourceErrors with the
-    places.
+def cases_in(file: Path, read_expected: ReadExpected | None = None) -> Iterator[CaseNode]:
+    """The cases in a file, in its order, one at a time. `read_expected` reads promptfoo's columns
+    of a table. Raises FileError or SourceErrors with the places.
     """
     kind, number = file.suffix.lower(), 0
     if kind == ".csv":
-        rows = _of_csv(file)
+        rows = _of_csv(file, read_expected)
     elif kind in _LINES or kind in _VALUES:
         document = Document.of(file)
         if kind in _LINES or document.is_lines:
@@ -69,10 +71,18 @@ def _file_node(file: Path) -> Node:
     return moved(node_of({"id": file.stem, "input": text}, (1, 1)), str(file))
 
 
-def _of_csv(file: Path) -> Iterator[Node]:
+def _of_csv(file: Path, read_expected: ReadExpected | None) -> Iterator[Node]:
     problems: list[UsageError] = []
     for line, row in csv_rows(read_text(file, most=MOST_LINES), str(file), problems):
-        yield moved(_csv_case(row, line, str(file)), str(file))
+        theirs = {name: row[name] for name in row if name.startswith("__")}
+        if read_expected is None or not any(name.startswith(EXPECTED) for name in theirs):
+            yield moved(_csv_case(row, line, str(file)), str(file))
+            continue
+        ours = {name: cell for name, cell in row.items() if name not in theirs}
+        case = _csv_case(ours, line, str(file))
+        for name, value in read_expected(theirs, file, line).items():
+            case.put(Node(name, name, line, 1), node_of(value, (line, 1)))
+        yield moved(case, str(file))
     if problems:
         raise SourceErrors(problems)
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TypeVar
 
 from honestone.core.errors import RubricError, UsageError
@@ -40,7 +41,9 @@ from honestone.formats.rubric.rubric_write import (
     criterion_lines,
     vouching_lines,
 )
+from honestone.formats.source import WrittenCases, WrittenPrompt
 from honestone.formats.suite.case_reading import check_criteria
+from honestone.formats.suite.value_reading import label_of, label_of_file, names_file
 from honestone.formats.suite_values import split_ref
 from honestone.formats.syntax.yaml_lines import (
     decimal,
@@ -53,9 +56,13 @@ from honestone.formats.syntax.yaml_lines import (
 )
 
 
-def dump_suite(suite: Suite) -> str:
+def dump_suite(suite: Suite, written: WrittenCases | None = None) -> str:
     """YAML text. What all cases have in common is written once, at the top. Raises UsageError for
     what the format cannot say.
+
+    `written`: prompts with their `{{ name }}`, and variables and tables in the place of cases that
+    are filled in; files are named as they lie from the suite's folder. It is not checked that this
+    says the same.
 
     Descriptions and other tools' data have no key in the format; they are kept as comments.
     """
@@ -69,18 +76,77 @@ def dump_suite(suite: Suite) -> str:
         lines += ["artifact:", *(f"  - {scalar(name)}" for name in suite.artifacts)]
     elif suite.artifact:
         lines.append(f"artifact: {scalar(suite.artifact)}")
+    if written is not None:
+        lines += _prompts(written.prompts)
     lines += _targets(suite.targets)
     with _errors_of("the suite"):
         lines += _common_lines(common)
     if suite.concurrency is not None:
         lines.append(f"concurrency: {suite.concurrency}")
     lines += vouching_lines(asking_of_judges(suite))
-    lines.append("cases:")
-    for case in suite.cases:
-        lines += indent(_notes(case))
-        with _errors_of(f"case `{case.id}`"):
-            lines += indent(entry(list(_case(case, common))))
+    if written is not None and written.defaults:
+        lines += ["defaults:", *indent(_vars(written.defaults))]
+    lines += ["cases:", *indent(_cases(suite.cases, common, written))]
     return "\n".join(lines) + "\n"
+
+
+def _cases(cases: Sequence[Case], common: _Common, written: WrittenCases | None) -> Iterator[str]:
+    """Each case, or the table in the place of the cases that are its rows."""
+    tables = {} if written is None else written.tables
+    named: set[Path] = set()
+    for case in cases:
+        table = tables.get(case.id)
+        if table is None:
+            yield from _notes(case)
+            with _errors_of(f"case `{case.id}`"):
+                lines = entry([*_case(case, common, written), *_prompts_of(case, written)])
+            yield from lines
+        elif table not in named:
+            named.add(table)
+            yield f"- {scalar(table.as_posix())}"
+
+
+def _prompts_of(case: Case, written: WrittenCases | None) -> list[str]:
+    """The prompts that a case is for, where these are not all."""
+    if written is None or len(case.prompts) in (0, len(written.prompts)):
+        return []
+    return [f"prompts: {flow(list(case.prompts))}"]
+
+
+def _prompts(prompts: Sequence[WrittenPrompt]) -> Iterator[str]:
+    yield "prompts:"
+    for prompt in prompts:
+        name = None if prompt.file is None else prompt.file.as_posix()
+        (first, *more) = prompt.messages
+        is_text = not more and first.role == "user"
+        if name is not None and names_file(name) and label_of_file(name) == prompt.label:
+            yield f"  - {scalar(name)}"
+        elif name is not None:
+            lines = [f"label: {scalar(prompt.label)}", f"input: {flow({'file': name})}"]
+            yield from indent(entry(lines))
+        elif (
+            is_text and not names_file(first.content) and label_of(prompt.messages) == prompt.label
+        ):
+            yield f"  - {scalar(first.content)}"
+        else:
+            yield from indent(entry([f"label: {scalar(prompt.label)}", *_input(prompt.messages)]))
+
+
+def _vars(variables: Mapping[str, object]) -> list[str]:
+    """Raises UsageError for a variable that is neither a text nor a number."""
+    for name, value in variables.items():
+        if not isinstance(value, str | int | float):
+            raise UsageError(f"a suite file cannot say the variable `{name}`")
+    return [
+        "vars:",
+        *indent(
+            [
+                line
+                for name, value in variables.items()
+                for line in text_lines(flow(name), value if isinstance(value, str) else flow(value))
+            ]
+        ),
+    ]
 
 
 def asking_of_judges(suite: Suite) -> Suite:
@@ -268,7 +334,7 @@ def rubric_lines(
 # a case
 
 
-def _case(case: Case, common: _Common) -> Iterator[str]:
+def _case(case: Case, common: _Common, written: WrittenCases | None) -> Iterator[str]:
     if not case.id.strip() == case.id or not case.id or not case.id.isprintable():
         raise UsageError(
             "a suite file cannot say this id", hint="an id is text without line breaks"
@@ -285,7 +351,10 @@ def _case(case: Case, common: _Common) -> Iterator[str]:
     if case.skip is not None:
         yield from text_lines("skip", case.skip)
     yield from _how_it_runs(_HowItRuns.of(case), common.how_it_runs)
-    yield from _input(case.messages)
+    if written is None:
+        yield from _input(case.messages)
+    elif variables := written.variables.get(case.id):
+        yield from _vars(variables)
     if case.reference is not None:
         yield from text_lines("reference", case.reference)
     yield from _judged_by(case.rubric, common)
@@ -406,6 +475,8 @@ def _target(target: TargetSpec) -> list[str]:
         lines.append(f"base_url: {scalar(target.base_url)}")
     if target.api_key_env is not None:
         lines.append(f"api_key_env: {scalar(target.api_key_env)}")
+    if target.prompts is not None:
+        lines.append(f"prompts: {flow(target.prompts)}")
     if target.parameters:
         lines.append(f"parameters: {flow(as_json(target.parameters))}")
     return lines

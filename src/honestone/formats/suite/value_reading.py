@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, cast
 
 from honestone.core.errors import FileError, HonestoneError, UsageError
-from honestone.core.judging.rubric import Check, Criterion, Rubric, Rule
+from honestone.core.judging.rubric import Check, Criterion, Rubric, Rule, free_id, slug
 from honestone.core.suite.case import Message
 from honestone.formats.project import require_readable
 from honestone.formats.rubric.rubric_file import RUBRIC_VALUES, RubricReading, RubricSource
@@ -39,6 +40,15 @@ class RubricPart:
     require_tier: str | None = None
     combine: Rule | None = None
     is_template: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A prompt of the suite: messages with `{{ name }}` in them, and the place that named it."""
+
+    label: str
+    messages: tuple[Message, ...]
+    path: FilePath
 
 
 class SuiteValueReading(RubricReading):
@@ -274,6 +284,44 @@ class SuiteValueReading(RubricReading):
             raise self.must_be("input", value, path, owner)
         return (Message("user", self.prose(value, path, owner)),)
 
+    def prompts(self, value: Any, path: FilePath, owner: str) -> tuple[Prompt, ...]:
+        """Read the value of `prompts`: one or several, each with a label of its own."""
+        one = value if isinstance(value, list) else [value]
+        found: dict[str, Prompt] = {}
+        for index, entry in enumerate(one):
+            with self.noting():
+                prompt = self._prompt(entry, (*path, index) if one is value else path)
+                label = free_id(prompt.label, found)
+                found[label] = replace(prompt, label=label)
+        if not found:
+            raise Refused("`prompts` is empty", path) if not one else Refused
+        return tuple(found.values())
+
+    def _prompt(self, value: Any, path: FilePath) -> Prompt:
+        if isinstance(value, dict):
+            got = self.fields("prompt", path, " of a prompt")
+            if "input" not in got:
+                raise (
+                    Refused("this prompt has no `input`", path) if "input" not in value else Refused
+                )
+            messages, written = got["input"], value["input"]
+            if isinstance(written, dict) and "file" in written:
+                messages = messages_of_file(messages[0].content)
+            return Prompt(
+                label=got.get("label") or label_of(messages), messages=messages, path=path
+            )
+        text = take_text(self, value, path, "")
+        if not names_file(text):
+            return Prompt(
+                label=label_of(written := (Message("user", text),)), messages=written, path=path
+            )
+        name = take_path(self, text, path, "")
+        return Prompt(
+            label=label_of_file(name),
+            messages=messages_of_file(self._text_of_file(name, path)),
+            path=path,
+        )
+
     def _message(self, value: Any, path: FilePath) -> Message:
         who = f"message number {cast(int, path[-1]) + 1}"
         if not isinstance(value, dict):
@@ -309,6 +357,40 @@ class SuiteValueReading(RubricReading):
         )
 
 
+def label_of(messages: tuple[Message, ...]) -> str:
+    """The name of a prompt that has none: its first words."""
+    return slug(messages[-1].content, limit=40)
+
+
+def label_of_file(name: str) -> str:
+    return slug(Path(name).stem, limit=40)
+
+
+def names_file(text: str) -> bool:
+    """Whether a prompt is the path of a file, and not what is asked itself."""
+    return not set(text.strip()) & set(" \n{}") and bool(Path(text.strip()).suffix)
+
+
+def messages_of_file(text: str) -> tuple[Message, ...]:
+    """What the file of a prompt holds: a JSON list of {role, content}, or a text, without the line
+    breaks around it.
+    """
+    text = text.strip("\n")
+    try:
+        value = json.loads(text) if text.lstrip().startswith("[") else None
+    except (ValueError, RecursionError):
+        value = None
+    is_chat = isinstance(value, list) and all(
+        isinstance(one, dict)
+        and isinstance(one.get("role"), str)
+        and isinstance(one.get("content"), str)
+        for one in value
+    )
+    if not value or not is_chat:
+        return (Message("user", text),)
+    return tuple(Message(one["role"], one["content"]) for one in value)
+
+
 VALUES: Final[ValueReaders] = {
     **RUBRIC_VALUES,
     **SUITE_VALUES,
@@ -316,6 +398,7 @@ VALUES: Final[ValueReaders] = {
     "checks": SuiteValueReading.checks,
     "folder": SuiteValueReading.folder,
     "input": SuiteValueReading.input,
+    "prompts": SuiteValueReading.prompts,
     "content": SuiteValueReading.content,
     "prose": SuiteValueReading.prose,
 }

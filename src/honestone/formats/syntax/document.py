@@ -18,7 +18,7 @@ from honestone.formats.syntax.nodes import lines_in
 
 if TYPE_CHECKING:
     from honestone.core.checking.script import Script
-    from honestone.core.json_value import Json
+    from honestone.core.json_value import Json, JsonObject
     from honestone.core.suite.case import Case
 
 ReadRubric: TypeAlias = Callable[[Path], RubricSource | ForeignRubric]
@@ -26,6 +26,10 @@ ReadRubric: TypeAlias = Callable[[Path], RubricSource | ForeignRubric]
 # Calls a function of a file once for each list of arguments: what each call returned. Raises
 # UsageError, without a place.
 RunCode: TypeAlias = "Callable[[Script, Sequence[Sequence[Json]]], Sequence[Json]]"
+
+# What the `__expected` columns of a row of a table ask, as the value of a case's `rubric`: given the
+# row, its file and its line. Raises UsageError with the place.
+ReadExpected: TypeAlias = "Callable[[Mapping[str, str], Path, int], JsonObject]"
 
 # The text at an address. Raises UsageError, without a place.
 Fetch: TypeAlias = Callable[[str], str]
@@ -58,6 +62,7 @@ class Document:
     lines.
 
     `read_rubric` reads the rubric files that it names; without it they are in the native format.
+    `read_expected` reads promptfoo's columns of its tables; without it they are variables.
     `read_as` is the name of the format that a person says it has. `allow_code`: code next to it is
     read as part of it, to be run with it. `run_code` runs code that makes a part of the file, and
     `fetch` brings what it names on a server, with a person's permission; without them nothing is
@@ -68,6 +73,7 @@ class Document:
     text: str
     read_rubric: ReadRubric = read_native_rubric
     read_as: str | None = None
+    read_expected: ReadExpected | None = None
     allow_code: bool = False
     run_code: RunCode | None = None
     fetch: Fetch | None = None

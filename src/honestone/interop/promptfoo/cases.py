@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import UsageError
@@ -77,6 +78,9 @@ class CaseReading:
         self.templates: set[str] = set()
         self.variable_names: set[str] = set()
         """Templates that were filled in, and the names of the tests' variables."""
+        self.variables: dict[str, Mapping[str, object]] = {}
+        self.tables: dict[str, Path] = {}
+        """Of cases by their ids: their variables, and the tables that they are rows of."""
         self.known_extended: dict[int, list[dict[str, Any]]] = {}
         """Variables after `beforeEach`, by the identity of the test."""
 
@@ -128,7 +132,11 @@ class CaseReading:
                 prompt.id: self.filled_messages(prompt, template, layers, own)
                 for prompt, template in zip(mine, templates, strict=True)
             }
-            case = self.case(free_id(id, cases), asked, layers, own)
+            id = free_id(id, cases)
+            case = self.case(id, asked, layers, own)
+            self.variables[id] = own
+            if test.table is not None:
+                self.tables[id] = test.table
             if case is not None and len(prompts) > 1:
                 case = replace(case, prompts=asked, variables=_plain(own))
             cases.add(case and replace(case, targets=columns), test.at)

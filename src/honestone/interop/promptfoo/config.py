@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case, Suite, TargetSpec
-from honestone.formats.source import SuiteSource
+from honestone.formats.source import SuiteSource, WrittenCases, WrittenPrompt
 from honestone.formats.syntax.document import Document
 from honestone.formats.syntax.marked import parse_marked
 from honestone.formats.syntax.reader import Cases, FileEntry
@@ -33,7 +33,7 @@ from honestone.interop.promptfoo.layers import (
     with_variables,
 )
 from honestone.interop.promptfoo.made import NOT_RUN
-from honestone.interop.promptfoo.prompts import PromptReading
+from honestone.interop.promptfoo.prompts import Prompt, PromptReading
 from honestone.interop.sibling_files import LEFT_OUT
 
 
@@ -100,7 +100,11 @@ class ConfigReading:
         source = reading.suite_source(
             self.document.path, "promptfoo", suite, cases, self.siblings.files
         )
-        return replace(source, untaken_targets=tuple(self.columns.untaken))
+        return replace(
+            source,
+            untaken_targets=tuple(self.columns.untaken),
+            written=_written(prompts, default, case_reading),
+        )
 
     def lose_unseen(self, unseen: Sequence[str], cases: Sequence[Case], top: FileEntry) -> None:
         """Names the variables that reach no prompt and no check. Cases that differ in nothing else
@@ -174,6 +178,22 @@ class ConfigReading:
             concurrency=None if concurrency is None else int(concurrency),
             timeout=float(timeout) / 1000 if timeout else None,
         )
+
+
+def _written(
+    prompts: Sequence[Prompt], default: Layer | None, cases: CaseReading
+) -> WrittenCases | None:
+    """How the cases are written, where no code makes a prompt."""
+    if any(prompt.script is not None for prompt in prompts):
+        return None
+    return WrittenCases(
+        prompts=tuple(
+            WrittenPrompt(label=one.id, messages=one.messages, file=one.file) for one in prompts
+        ),
+        defaults={} if default is None else default.variables,
+        variables=cases.variables,
+        tables=cases.tables,
+    )
 
 
 def _nothing_read(*, is_code: bool) -> Case:

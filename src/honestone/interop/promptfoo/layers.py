@@ -42,6 +42,8 @@ class Layer:
     """A test as it is written, or the defaults under it: each later layer overrides the earlier."""
 
     at: FileEntry
+    # The table that it is a row of.
+    table: Path | None = None
     description: str | None = None
     id: str | None = None
     variables: Mapping[str, object] = field(default_factory=dict)
@@ -245,46 +247,13 @@ class LayerReading:
 
     def row(self, file: Path, line: int, row: Mapping[str, str]) -> Iterator[Layer]:
         """One row of a table: columns are variables, `__...` columns are what they are named after."""
-        test: dict[str, Any] = {"vars": {}}
-        asserts: list[dict[str, object]] = []
-        thresholds: dict[int, float] = {}
-        unread: list[str] = []
-        for column, cell in row.items():
-            if not column.startswith("__"):
-                test["vars"][column] = cell
-            elif not cell.strip() or column == "__metadata":
-                continue
-            elif re.fullmatch(r"__expected\d*", column):
-                asserts.append(assertion_of_cell(cell))
-            elif (match := _THRESHOLD.fullmatch(column)) and (
-                number := _finite_number(cell)
-            ) is not None:
-                thresholds[int(match[1] or 1) - 1] = number
-            elif column == "__description":
-                test["description"] = cell
-            elif column in ("__prefix", "__suffix"):
-                test.setdefault("options", {})[column[2:]] = cell
-            elif column == "__threshold" and (number := _finite_number(cell)) is not None:
-                test["threshold"] = number
-            elif column.startswith("__metadata:"):
-                name = column.removeprefix("__metadata:")
-                is_list = name.endswith("[]")
-                value = [part.strip() for part in re.split(r"(?<!\\),", cell)] if is_list else cell
-                test.setdefault("metadata", {})[name.removesuffix("[]")] = value
-            elif column != "__metric":
-                unread.append(column)
-        for index, assertion in enumerate(asserts):
-            assertion |= {"threshold": thresholds[index]} if index in thresholds else {}
-            if row.get("__metric", "").strip():
-                assertion["metric"] = row["__metric"]
-        if asserts:
-            test["assert"] = asserts
+        test, unread = test_of_row(row)
         reading = self.other(MarkedLine(str(file), node_of(test, (line, 1)), line))
         reading.losses += [
             Loss(place=f"{file}:{line}:1", message=f"the column `{column}` has no meaning here")
             for column in unread
         ]
-        yield self.layer(reading.at(), expands=False)
+        yield replace(self.layer(reading.at(), expands=False), table=file)
 
     def scenarios(self, top: FileEntry, default: Layer | None) -> list[tuple[Layer, ...]]:
         """Every set of data of a scenario with every test of it."""
@@ -436,6 +405,45 @@ class LayerReading:
         is_pdf = file.suffix.lower() == ".pdf"
         text = (self.siblings.pdf_text if is_pdf else self.siblings.open)(reading, file, path)
         return _UNREAD if text is None else text
+
+
+def test_of_row(row: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """The test that a row of a table stands for, and the `__` columns that mean nothing here."""
+    test: dict[str, Any] = {"vars": {}}
+    asserts: list[dict[str, object]] = []
+    thresholds: dict[int, float] = {}
+    unread: list[str] = []
+    for column, cell in row.items():
+        if not column.startswith("__"):
+            test["vars"][column] = cell
+        elif not cell.strip() or column == "__metadata":
+            continue
+        elif re.fullmatch(r"__expected\d*", column):
+            asserts.append(assertion_of_cell(cell))
+        elif (match := _THRESHOLD.fullmatch(column)) and (
+            number := _finite_number(cell)
+        ) is not None:
+            thresholds[int(match[1] or 1) - 1] = number
+        elif column == "__description":
+            test["description"] = cell
+        elif column in ("__prefix", "__suffix"):
+            test.setdefault("options", {})[column[2:]] = cell
+        elif column == "__threshold" and (number := _finite_number(cell)) is not None:
+            test["threshold"] = number
+        elif column.startswith("__metadata:"):
+            name = column.removeprefix("__metadata:")
+            is_list = name.endswith("[]")
+            value = [part.strip() for part in re.split(r"(?<!\\),", cell)] if is_list else cell
+            test.setdefault("metadata", {})[name.removesuffix("[]")] = value
+        elif column != "__metric":
+            unread.append(column)
+    for index, assertion in enumerate(asserts):
+        assertion |= {"threshold": thresholds[index]} if index in thresholds else {}
+        if row.get("__metric", "").strip():
+            assertion["metric"] = row["__metric"]
+    if asserts:
+        test["assert"] = asserts
+    return test, unread
 
 
 def too_many_cases(at: FileEntry) -> UsageError:

@@ -32,6 +32,8 @@ class Prompt:
     messages: tuple[Message, ...]
     reading: FileReading
     path: Steps
+    # The file that holds it and nothing else.
+    file: Path | None = None
     # The code that makes the messages, with `config`, where they are not written.
     script: Script | None = None
     config: Json = None
@@ -168,9 +170,10 @@ class PromptReading:
             reading.problem(f"`{file.name}` holds no prompt", path)
         for number, (text, name) in enumerate(texts, 1):
             stem = file.stem if len(texts) == 1 else f"{file.stem}-{number}"
-            yield self._prompt(
+            prompt = self._prompt(
                 text, name or (label if len(texts) == 1 else None) or stem, reading, path
             )
+            yield replace(prompt, file=file if len(texts) == 1 and suffix != ".csv" else None)
 
     def _prompt(self, text: str, label: str | None, reading: FileReading, path: Steps) -> Prompt:
         messages = chat_messages(text, reading, path) or (Message("user", text),)

@@ -1,0 +1,124 @@
+"""`suite convert` of a promptfoo config: what a person would have written, with equal results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cli.desk import Desk
+
+HEAD = """
+description: Facts
+prompts: [file://prompts/short.txt, file://prompts/long.txt]
+providers: [{id: echo, label: small, prompts: [long]}, {id: echo, label: large}]
+defaultTest:
+  vars: {tone: calm}
+  assert: [{type: not-icontains, value: as an AI}]
+"""
+TABLE = "question,__expected,__expected2\n" + "".join(
+    f"fact {n},{'contains: calm' if n % 3 else 'contains: length'},icontains: FACT {n}\n"
+    for n in range(1, 31)
+)
+
+
+def put(desk: Desk, config: str) -> None:
+    desk.file("prompts/short.txt", "Be {{tone}}: {{question}}\n")
+    desk.file("prompts/long.txt", "Be {{tone}}, at length: {{question}}\n")
+    desk.file("prompts/chat.json", json.dumps([{"role": "system", "content": "{{question}}"}]))
+    desk.file("prompts/two.txt", "One {{question}}\n---\nTwo {{question}}\n")
+    desk.file("tests.csv", TABLE)
+    desk.file("pf.yaml", config)
+
+
+def statuses(table: Any) -> list[list[tuple[str, str]]]:
+    """By case: what each column has."""
+    if "columns" not in table:
+        return [[("", case["status"])] for case in table["cases"]]
+    return [[(one["column"], one["status"]) for one in case["cells"]] for case in table["cases"]]
+
+
+def converted(desk: Desk, *options: str) -> str:
+    """The native text, after both files gave equal results."""
+    done = desk.run("suite", "convert", "pf.yaml", *options)
+    assert done.code == 0, done.err
+    desk.file("native.yaml", done.out)
+    checked = desk.run("suite", "check", "native.yaml")
+    assert (checked.code, "read as" in checked.err) == (0, False), checked.err
+    theirs = desk.run("eval", "pf.yaml", "--json", *options).json
+    assert statuses(desk.run("eval", "native.yaml", "--json").json) == statuses(theirs)
+    return done.out
+
+
+def test_files_tables_and_defaults_stay_where_they_are(desk: Desk) -> None:
+    """Two prompts, two providers and thirty rows are less than thirty lines."""
+    put(desk, HEAD + "tests: file://tests.csv\n")
+    text = converted(desk)
+    assert len(text.splitlines()) < 30
+    for kept in ("prompts/short.txt", "prompts/long.txt", "tests.csv", "tone: calm"):
+        assert text.count(kept) == 1
+    assert "fact" not in text
+    assert "threshold" not in text
+
+
+@pytest.mark.parametrize(
+    ("config", "kept"),
+    [
+        (
+            (
+                "prompts: ['Say {{q}}', {raw: 'Shout {{q}}', label: loud}]\nproviders: [echo]\n"
+                "tests:\n  - {description: one, vars: {q: [a, b]}, assert: [{type: contains, value: '{{q}}'}]}\n"
+                "  - {vars: {q: 7}, prompts: [loud], assert: [{type: contains, value: Say}]}\n"
+            ),
+            "- Say {{q}}",
+        ),
+        (
+            (
+                "prompts: file://prompts/chat.json\nproviders: [echo]\ndefaultTest: {threshold: 0.6}\n"
+                "tests: [{vars: {question: hi}, assert: [{type: contains, value: hi, weight: 2}, {type: contains, value: NO}]}]\n"
+            ),
+            "prompts/chat.json",
+        ),
+    ],
+)
+def test_what_is_kept_gives_equal_results(desk: Desk, config: str, kept: str) -> None:
+    """Texts, conversations, variables of each case; weights and a threshold."""
+    put(desk, config)
+    assert kept in converted(desk)
+
+
+def test_a_template_that_our_suites_do_not_have_is_filled_in(desk: Desk) -> None:
+    """Loops are computed: of one prompt the cases are written as they are filled in, of two the
+    second is a loss.
+    """
+    loop = "{% for w in [1, 2] %}{{q}}{% endfor %}"
+    tests = "providers: [echo]\ntests: [{vars: {q: a}, assert: [{type: contains, value: aa}]}]\n"
+    put(desk, f"prompts: ['{loop}']\n{tests}")
+    assert "input: aa" in converted(desk)
+    put(desk, f"prompts: ['{loop}', 'Say {{{{q}}}}a']\n{tests}")
+    refused = desk.run("suite", "convert", "pf.yaml")
+    assert (refused.code, "the prompt `say-q-a` is left out" in refused.err) == (2, True)
+    assert desk.run("suite", "convert", "pf.yaml", "--accept-loss").code == 0
+
+
+def test_a_row_of_a_native_table_asks_as_promptfoo_does(desk: Desk) -> None:
+    """A threshold of the row, a metric, vars in what is expected; code and files are refused at the
+    row.
+    """
+    desk.file("s.yaml", "suite: 1\nprompts: 'Say {{ w }}'\ntarget: cmd:cat\ncases: t.csv\n")
+    desk.file(
+        "t.csv",
+        "w,__expected,__expected2,__threshold,__metric\nhi,contains: {{w}},contains: NO,0.5,found\nho,equals: Say ho,,,\nhe,contains: NO,,,\n",
+    )
+    found = desk.run("eval", "s.yaml", "--json").json["cases"]
+    assert [case["status"] for case in found] == ["passed", "passed", "failed"]
+    assert [one["id"] for one in found[0]["criteria"]] == ["found", "found-2"]
+    for cell, said in {
+        "javascript: output.length": "neither files nor code",
+        "contains: file://x.txt": "neither files nor code",
+        "moderation: x": "assertion `moderation`",
+    }.items():
+        desk.file("t.csv", f"w,__expected\nhi,{cell}\n")
+        refused = desk.run("eval", "s.yaml")
+        assert (refused.code, said in refused.err, "t.csv:2:1" in refused.err) == (2, True, True)
