@@ -36,42 +36,42 @@ def doctor(
 ) -> int:
     """Which judges, workers and targets can run here, and how to get the rest. Spends no call."""
     workspace = here()
-    found = look_around(workspace)
+    report = look_around(workspace)
     if as_json:
         document = {
             "schema": SCHEMA,
             "version": __version__,
-            "judges": [asdict(row) for row in found.judges],
-            "workers": [asdict(row) for row in found.workers],
+            "judges": [asdict(row) for row in report.judges],
+            "workers": [asdict(row) for row in report.workers],
             "always": ALWAYS,
-            "added": found.added,
-            "sandbox": found.sandbox,
+            "added": report.added,
+            "sandbox": report.sandbox,
             "store": str(workspace.store) if workspace.shared is None else workspace.shared.shown,
             "store_says": _shared_store(workspace),
             "settings": str(workspace.settings.folder) if workspace.settings.folder else None,
         }
         write(dump(document) + "\n")
     else:
-        write("".join(_text(found, workspace)))
+        write("".join(_text(report, workspace)))
     return 0
 
 
-def _text(found: ReadinessReport, workspace: Workspace) -> Iterator[str]:
+def _text(report: ReadinessReport, workspace: Workspace) -> Iterator[str]:
     yield "Judges and workers\n"
-    yield from _lines(found.judges)
-    if found.named_workers:
+    yield from _lines(report.judges)
+    if report.named_workers:
         yield "\nWorkers named in settings\n"
-        yield from _lines(found.named_workers)
+        yield from _lines(report.named_workers)
     yield "\nAlways here\n"
     for what, names in ALWAYS.items():
         yield f"  {what:<8} {', '.join(names)}\n"
-    if found.added:
+    if report.added:
         yield "\nAdded by packages\n"
-    for what, added in found.added.items():
+    for what, added in report.added.items():
         yield f"  {what:<8} {clean(', '.join(added))}\n"
-    yield f"\nSandbox    {_SANDBOXES[found.sandbox]}\n"
-    if found.no_bubblewrap:
-        yield f"           {clean(found.no_bubblewrap)}\n"
+    yield f"\nSandbox    {_SANDBOXES[report.sandbox]}\n"
+    if report.no_bubblewrap:
+        yield f"           {clean(report.no_bubblewrap)}\n"
     store_note = _shared_store(workspace)
     yield f"Store      {clean(workspace.shown_store)}{'' if store_note is None else f' ({clean(store_note)})'}\n"
     folder = workspace.settings.folder

@@ -81,13 +81,13 @@ def eval_suite(
     places = places_to_save(request, output)
     if watch:
         return _watch(request, places, progress, form)
-    found = _found(request, progress, remote)
+    result = _found(request, progress, remote)
     progress.close()
-    print_suite(found.streamed, form)
+    print_suite(result.streamed, form)
     for place in places:
-        save_report(found.report, place)
+        save_report(result.report, place)
         progress.note(f"saved {place}")
-    return exit_code_of(found.verdict)
+    return exit_code_of(result.verdict)
 
 
 def _found(

@@ -35,11 +35,11 @@ def eval_texts(request: TextsRequest, progress: Progress, form: str, output: Pat
             saved = "json" if form == "text" else form
             printers.append(RowPrinter(saved, has_groups=has_groups, out=file))
 
-        def show(row: TextRowDoc, found: Evaluated) -> None:
+        def show(row: TextRowDoc, evaluated: Evaluated) -> None:
             for printer in printers:
                 if printer.is_streaming and printer.out is None:
                     progress.clear()
-                printer.show(row, found.judged_text if printer.wants_texts else None)
+                printer.show(row, evaluated.judged_text if printer.wants_texts else None)
 
         doc = evaluate_texts(here(), request, progress, show)
         progress.close()

@@ -62,15 +62,15 @@ def init(
         raise FileError(f"{str(file)!r} is not a file", hint=hint)
     done, others = _Done(), list[str]()
     if file is None:
-        found = _documents(folder)
-        if not found:
+        documents = _documents(folder)
+        if not documents:
             _write(
                 folder / DRAFT,
                 starter_text("draft.md"),
                 "a first draft, to have something to score",
                 done,
             )
-        file, others = folder / (found or [DRAFT])[0], found[1:]
+        file, others = folder / (documents or [DRAFT])[0], documents[1:]
     _write(folder / RUBRIC, starter_rubric(file.name), f"what {file.name} has to do; edit it", done)
     _write_settings(folder, done)
     _tell(folder, file, done, others, as_json=as_json)
@@ -82,7 +82,7 @@ def _documents(folder: Path) -> list[str]:
     Markdown files by name.
     """
     try:
-        found = sorted(
+        documents = sorted(
             path.name
             for path in folder.iterdir()
             if path.suffix.lower() in _MARKDOWN and path.is_file() and path.stat().st_size > 0
@@ -92,7 +92,7 @@ def _documents(folder: Path) -> list[str]:
             f"cannot read the folder {str(folder)!r}: {error.strerror or error}"
         ) from None
     order = {name: number for number, name in enumerate(_FIRST)}
-    return sorted(found, key=lambda name: (order.get(name.lower(), len(order)), name))
+    return sorted(documents, key=lambda name: (order.get(name.lower(), len(order)), name))
 
 
 def _write(path: Path, text: str, remark: str, done: _Done) -> None:

@@ -181,13 +181,13 @@ class Printer:
         self._drawn: dict[int, tuple[Any, Any]] = {}
         self._summary: ManyArtifacts | None = None
 
-    def show(self, found: Evaluated) -> None:
+    def show(self, evaluated: Evaluated) -> None:
         """Print a result as soon as it is there, or keep it for the end."""
         if not self._shown:  # (asking gc whether it is frozen counts all that is)
             gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
         if self._progress is not None and self._is_list:
             self._progress.clear()
-        self.add(found.report, found.failed)
+        self.add(evaluated.report, evaluated.failed)
 
     def add(self, document: ScorecardDoc, error: str | None = None) -> None:
         """The same of a document. `error`: why there was nothing to judge."""

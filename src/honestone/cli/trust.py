@@ -47,13 +47,13 @@ def trust(
     if file is not None and (file == STORE or file.is_dir()):
         return _trust_store(workspace, None if file == STORE else file, revoke=revoke)
     if file is None or file.suffix == ".toml":
-        found = trusting.trust(workspace, file, revoke=revoke)
+        trusted = trusting.trust(workspace, file, revoke=revoke)
     else:
-        found = trusting.trust_suite(workspace, file, revoke=revoke)
+        trusted = trusting.trust_suite(workspace, file, revoke=revoke)
     write(
-        f"{'trusted' if found.is_trusted else 'not trusted'}: {clean(workspace.shown(found.file))}\n"
+        f"{'trusted' if trusted.is_trusted else 'not trusted'}: {clean(workspace.shown(trusted.file))}\n"
     )
-    for path in found.files:
+    for path in trusted.files:
         write(f"  with {clean(workspace.shown(path))}\n")
     return 0
 

@@ -34,7 +34,7 @@ class CaseFile(Sequence[Case]):
     Raises UsageError for two cases with one id, and FileError where the disk is full.
     """
 
-    def __init__(self, found: Iterable[tuple[Case, str]]) -> None:
+    def __init__(self, cases: Iterable[tuple[Case, str]]) -> None:
         self._rubrics: list[Rubric] = []
         self._numbers: dict[int, int] = {}
         self._starts, self._count = array("Q", [0]), 0
@@ -42,7 +42,7 @@ class CaseFile(Sequence[Case]):
         ids = array("q")
         try:
             with TemporaryFile() as file:
-                rest = iter(found)
+                rest = iter(cases)
                 while page := list(islice(rest, PAGE)):
                     ids.extend(hash(case.id) for case, _ in page)
                     self._count += len(page)

@@ -354,11 +354,11 @@ def _folder_below(
 
 def modes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
     """The permissions of those of the files in a folder that are there."""
-    found = {}
+    modes = {}
     for name in names:
         with suppress(OSError):
-            found[name] = stat.S_IMODE(os.lstat(root / name).st_mode)
-    return found
+            modes[name] = stat.S_IMODE(os.lstat(root / name).st_mode)
+    return modes
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,10 +379,10 @@ class Home:
     @staticmethod
     def _number(real: str) -> tuple[int, int] | None:
         try:
-            found = os.stat(real if os.path.isdir(real) else os.path.dirname(real))
+            status = os.stat(real if os.path.isdir(real) else os.path.dirname(real))
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def require_same(self) -> None:
         """Raises FileError where the path leads somewhere else now, be it by a link or by another
@@ -538,26 +538,26 @@ def read_back(copy: PrivateCopy, *, max_bytes: int = MAX_BYTES) -> ReadBack:
 
 
 def _strays(copy: PrivateCopy) -> tuple[str, ...]:
-    found: list[str] = []
+    strays: list[str] = []
     for folder, folders, names in os.walk(copy.root):
         folders[:] = [name for name in folders if name not in NEVER_PART]
         for name in sorted([*names, *(f for f in folders if (Path(folder) / f).is_symlink())]):
             path = Path(folder) / name
             inside = copy.is_folder and path.is_relative_to(copy.place)
             if path.is_symlink():
-                found.append(f"{path.relative_to(copy.root)} (a link)")
+                strays.append(f"{path.relative_to(copy.root)} (a link)")
             elif (
                 not inside
                 and path != copy.place
                 and name not in NEVER_PART
                 and not name.endswith(_JUNK_ENDINGS)
             ):
-                found.append(str(path.relative_to(copy.root)))
+                strays.append(str(path.relative_to(copy.root)))
     for name, entry in copy.siblings.items():
         path = copy.place / name
         if not path.is_file() or path.read_bytes() != entry.data:
-            found.append(name)
-    return tuple(found)
+            strays.append(name)
+    return tuple(strays)
 
 
 def remove(place: Path) -> None:

@@ -137,27 +137,27 @@ class LabelSite:
     def _end(self) -> str:
         session = self._session
         untouched = session.untouched
-        found = None if untouched else session.agreement()
+        agreed = None if untouched else session.agreement()
         skipped = [at for at in session.unanswered if at not in set(untouched)]
         return self._page(
             "end",
             len(session.questions),
-            words=_end_words(session, found, is_open=bool(untouched)),
+            words=_end_words(session, agreed, is_open=bool(untouched)),
             untouched=untouched,
             skipped=skipped,
-            found=found,
-            differences=list(self._differences(found)) if found else [],
+            found=agreed,
+            differences=list(self._differences(agreed)) if agreed else [],
             is_settling=session.rater == SETTLED,
         )
 
-    def _differences(self, found: RatersAgreement) -> Iterator[DifferenceRow]:
+    def _differences(self, agreed: RatersAgreement) -> Iterator[DifferenceRow]:
         settled = self._session.settled()
-        for one in found.differences:
+        for one in agreed.differences:
             given = settled.get(one.place)
             yield DifferenceRow(
                 artifact=one.place[0],
                 requirement=self._session.requirement(one.place),
-                answers=[_rater_answer(one, rater) for rater in found.raters],
+                answers=[_rater_answer(one, rater) for rater in agreed.raters],
                 settled="" if given is None else answer_words(given.answer),
             )
 
@@ -166,9 +166,9 @@ def _rater_answer(one: Difference, rater: str) -> str:
     return answer_words(one.answers[rater]) if rater in one.answers else "skipped"
 
 
-def _end_words(session: LabelSession, found: RatersAgreement | None, *, is_open: bool) -> str:
+def _end_words(session: LabelSession, agreed: RatersAgreement | None, *, is_open: bool) -> str:
     if is_open:
         return "Some items are still open."
-    if found is None:
+    if agreed is None:
         return "Your part is done and kept. Once every rater of the labels file is through, this page shows how far they agree."
     return "Every rater is through. Ctrl-C in the terminal ends the server."

@@ -110,16 +110,16 @@ class Pages:
     def _runs(self, query: Query) -> Served:
         asked = {name: query.get(name, "")[:300] for name in ("q", "kind", "result")}
         pages = _page_of(query, 0)
-        found = self._viewer.runs(
+        runs = self._viewer.runs(
             kind=asked["kind"] or None,
             verdict=asked["result"] or None,
             words=asked["q"],
             first=pages.first_row,
             count=ROWS,
         )
-        pages = PageOf(number=pages.number, total=found.total, query=_filters_of(query))
-        rows = [_as_it_is_now(row, found.now.get(row.id)) for row in found.runs]
-        part = list_part(rows, found.total)
+        pages = PageOf(number=pages.number, total=runs.total, query=_filters_of(query))
+        rows = [_as_it_is_now(row, runs.now.get(row.id)) for row in runs.runs]
+        part = list_part(rows, runs.total)
         if query.get("after") == part.seq:
             return _page(unchanged_html(part))
         with moving(part):
@@ -198,12 +198,12 @@ class Pages:
                     shown, record.info.id, pages=pages, of_all=len(documents), asked=asked
                 )
             )
-        found = record.scorecard(number or 1)
-        if found is None:
+        card = record.scorecard(number or 1)
+        if card is None:
             return refused(404)
         return _page(
             view_html.scorecard_html(
-                *found, served="scorecard", beyond=len(documents) - 1, part=_part(query)
+                *card, served="scorecard", beyond=len(documents) - 1, part=_part(query)
             )
         )
 
@@ -247,11 +247,11 @@ class Pages:
     # several runs
 
     def _compare(self, query: Query, before: str, after: str) -> Served:
-        found = self._viewer.compare(before, after)
-        answers = self._viewer.rows(found.baseline or "", found.candidate or "")
+        comparison = self._viewer.compare(before, after)
+        answers = self._viewer.rows(comparison.baseline or "", comparison.candidate or "")
         return _page(
             comparison_html(
-                found, answers=answers, served="compare", has_all=bool(query.get("all"))
+                comparison, answers=answers, served="compare", has_all=bool(query.get("all"))
             )
         )
 

@@ -97,8 +97,8 @@ class Viewer:
         if self.workspace.shared is not None:
             return None
         for path in self.workspace.store_place(is_shown=True).folder.glob("*.db"):
-            found = path.stat()
-            return (found.st_dev, found.st_ino)
+            status = path.stat()
+            return (status.st_dev, status.st_ino)
         return None
 
     def close(self) -> None:

@@ -221,8 +221,8 @@ class _Conversation:
         else:
             self.answers.is_listed = True
 
-    def _add(self, found: Sequence[CriterionWish]) -> None:
-        for one in found:
+    def _add(self, wishes: Sequence[CriterionWish]) -> None:
+        for one in wishes:
             if any(other.id == one.id for other in self.answers.wanted):
                 self.pages.note = f"`{line(one.name)}` is there already"
             else:

@@ -203,24 +203,24 @@ def _from_table(
             "a table becomes a suite of ours, without a model",
             hint="leave --format and --judge out",
         )
-    found = suite_from_table(
+    table = suite_from_table(
         workspace.path(path),
         most=request.most,
         named=NamedColumns(reference=request.reference, output=request.output_column),
     )
-    suite, notes = found.suite, list(found.notes)
-    if any(one.source.startswith(PROMPTFOO) for one in found.taken):
-        suite, lost = _with_expected(workspace.path(path), found)
+    suite, notes = table.suite, list(table.notes)
+    if any(one.source.startswith(PROMPTFOO) for one in table.taken):
+        suite, lost = _with_expected(workspace.path(path), table)
         notes += lost
     recorded = None
-    if found.outputs and output is not None:
+    if table.outputs and output is not None:
         suite = replace(suite, target=TargetSpec(use=f"record:{recorded_name(output)}"))
-        rows = ({"id": id, "output": text} for id, text in found.outputs.items())
+        rows = ({"id": id, "output": text} for id, text in table.outputs.items())
         recorded = "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
         notes.append(
             f"outputs of the table are recorded in {recorded_name(output)}: --target names what should answer now"
         )
-    elif found.outputs:
+    elif table.outputs:
         notes.append(
             "the table's outputs are left out: with --output FILE they are recorded next to the suite"
         )
@@ -228,14 +228,14 @@ def _from_table(
         suite=suite,
         form="honestone",
         source=printable(path),
-        to_check=found.to_check,
+        to_check=table.to_check,
         notes=tuple(notes),
-        taken=found.taken,
+        taken=table.taken,
         recorded=recorded,
     )
 
 
-def _with_expected(path: Path, found: SuiteFromTable) -> tuple[Suite, list[str]]:
+def _with_expected(path: Path, table: SuiteFromTable) -> tuple[Suite, list[str]]:
     """The suite with what promptfoo's columns expect of each row, read as promptfoo's own tests
     are; and what was lost.
     """
@@ -248,7 +248,7 @@ def _with_expected(path: Path, found: SuiteFromTable) -> tuple[Suite, list[str]]
             hint="write the table as CSV",
         )
     config = {
-        "prompts": ["{{" + found.input + "}}"],
+        "prompts": ["{{" + table.input + "}}"],
         "providers": ["echo"],
         "tests": f"file://{path.name}",
     }
@@ -258,13 +258,13 @@ def _with_expected(path: Path, found: SuiteFromTable) -> tuple[Suite, list[str]]
     )
     tests = source.suite.cases
     cases = []
-    for case, number in zip(found.suite.cases, found.rows, strict=True):
+    for case, number in zip(table.suite.cases, table.rows, strict=True):
         test = tests[number]
-        rubric = test.rubric if number in found.expecting else case.rubric
+        rubric = test.rubric if number in table.expecting else case.rubric
         messages = test.messages if len(case.messages) == 1 else case.messages
         cases.append(replace(case, rubric=rubric, messages=messages, description=test.description))
     lost = [f"lost: {loss.place}: {loss.message}" for loss in source.losses]
-    return replace(found.suite, cases=tuple(cases)), lost
+    return replace(table.suite, cases=tuple(cases)), lost
 
 
 # ----------------------------------------------------------------------------------------------------

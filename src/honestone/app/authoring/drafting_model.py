@@ -65,13 +65,13 @@ class DraftingCost:
     async def complete(self, model: Model, prompt: Prompt) -> str:
         """The reply to one call. One that was sent and failed is counted too. Raises CallFailed."""
         try:
-            found = await model.complete(prompt)
+            reply = await model.complete(prompt)
         except CallFailed as failed:
             self.calls += not failed.unsent
             raise
         self.calls += 1
-        self.spend.add(found.usage)
-        return found.text
+        self.spend.add(reply.usage)
+        return reply.text
 
     @property
     def words(self) -> str:

@@ -51,9 +51,9 @@ def suite_from_traces(
         raise UsageError(
             "a suite from traces is two files, so it needs a name", hint="--output suite.yaml"
         )
-    found = read_traces(workspace.path(path))
-    dropped = list(found.dropped)
-    usable = _usable([_clean(task) for task in found.tasks], dropped)
+    traces = read_traces(workspace.path(path))
+    dropped = list(traces.dropped)
+    usable = _usable([_clean(task) for task in traces.tasks], dropped)
     if not usable:
         raise UsageError(
             f"no trace of `{printable(path)}` can be a case: {dropped[0].why}",
@@ -81,7 +81,7 @@ def suite_from_traces(
         form="honestone",
         source=f"traces in {printable(path)}",
         to_check=_TO_CHECK,
-        notes=tuple(_notes(len(found.tasks), taken, strata, chosen, request)),
+        notes=tuple(_notes(len(traces.tasks), taken, strata, chosen, request)),
         dropped=tuple(dropped),
         recorded="".join(json.dumps(_output_row(one), ensure_ascii=True) + "\n" for one in taken),
     )

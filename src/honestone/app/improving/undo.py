@@ -45,8 +45,10 @@ class _Delivered:
         if not isinstance(started, LoopStarted | StagesStarted):
             return None
         output = started.output if isinstance(started, LoopStarted) else None
-        found = started.artifact
-        known = cls(named=found.path, output=output, original=found.digest, left=found.digest)
+        artifact = started.artifact
+        known = cls(
+            named=artifact.path, output=output, original=artifact.digest, left=artifact.digest
+        )
         for event in log:
             if isinstance(event, DeliveryBegun):
                 known.writing = event.version
@@ -88,11 +90,11 @@ def _find(workspace: Workspace, store: Store, name: str) -> tuple[RunInfo, str]:
     if name not in ("last", "latest"):
         return _find_loop(workspace, store, name), ""
     loops = [info for info in store.runs(own=True) if info.kind in _KINDS]
-    newer, found = next(
+    newer, newest = next(
         ((n, one) for n, one in enumerate(loops) if _changed_its_file(store, one)), (0, None)
     )
     hint = f"\n  {count(newer, 'newer run')} left nothing to undo" if newer else ""
-    return found or next(iter(loops), None) or store.find_run(name), hint
+    return newest or next(iter(loops), None) or store.find_run(name), hint
 
 
 def _find_loop(workspace: Workspace, store: Store, name: str) -> RunInfo:
@@ -138,17 +140,17 @@ def _put_back(store: Store, info: RunInfo, known: _Delivered, log: list[Event]) 
     if half is not after:
         sweep(path, after, half)
     place = Place(path=path, named=named, max_bytes=sys.maxsize)
-    found = place.delivered(before, Version({**after.files, **half.files}, is_folder=True))
-    is_ours = found.digest == after.digest or (half is not after and is_mix(found, after, half))
+    on_disk = place.delivered(before, Version({**after.files, **half.files}, is_folder=True))
+    is_ours = on_disk.digest == after.digest or (half is not after and is_mix(on_disk, after, half))
     if path.resolve() != path or not is_ours:
-        raise _changed(store, info, found, named)
-    if found.digest != before.digest:
+        raise _changed(store, info, on_disk, named)
+    if on_disk.digest != before.digest:
         first_last = [event.modes for event in reversed(log) if isinstance(event, DeliveryBegun)]
         modes = {
             file: mode for one in first_last for file, mode in one.items() if file in before.files
         }
         store.append(info.id, DeliveryBegun(version=known.original))
-        deliver(path, found, before, modes, home=place.home)
+        deliver(path, on_disk, before, modes, home=place.home)
     store.append(info.id, DeliveryDone(version=known.original, undone=True))
     return (
         f"{named} is as it was before run {info.id}\n"
@@ -156,7 +158,7 @@ def _put_back(store: Store, info: RunInfo, known: _Delivered, log: list[Event]) 
     )
 
 
-def _changed(store: Store, info: RunInfo, found: Version, named: str) -> UsageError:
+def _changed(store: Store, info: RunInfo, on_disk: Version, named: str) -> UsageError:
     hint = f"what it held before: honestone show {info.id} --version original"
     same = [
         one
@@ -164,6 +166,6 @@ def _changed(store: Store, info: RunInfo, found: Version, named: str) -> UsageEr
         if (one.subject, one.kind) == (info.subject, info.kind) and one.id > info.id
     ]
     newest = _Delivered.of(store.events(same[0].id)) if same else None
-    if newest is not None and newest.left == found.digest:
+    if newest is not None and newest.left == on_disk.digest:
         hint = f"a later run changed it: honestone undo {same[0].id}"
     return UsageError(f"{named!r} was changed since run {info.id}; it is left as it is", hint=hint)

@@ -180,30 +180,30 @@ def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) ->
     from honestone.app.rubrics.history import read_history
 
     try:
-        found = read_history(workspace, checked.rubric)
+        history = read_history(workspace, checked.rubric)
     except StoreError as error:
         if wanted:
             raise
         checked.notes.append(f"recorded runs were not read: {error}")
         return None
-    return found if wanted or found.items else None
+    return history if wanted or history.items else None
 
 
 def _findings(checked: RubricCheck) -> list[Remark]:
     from honestone.formats.findings import find
 
-    found = find(checked.rubric, checked.marked, is_native=checked.is_native)
+    findings = find(checked.rubric, checked.marked, is_native=checked.is_native)
     if checked.history is not None:
         from honestone.app.rubrics.history import history_findings, places
 
         known = places(checked.rubric, checked.marked) if checked.is_native else {}
-        found += history_findings(
+        findings += history_findings(
             checked.history,
             checked.rubric,
             known
             or dict.fromkeys((key for key, _ in checked.rubric.questions()), checked.marked.at(())),
         )
-    return found
+    return findings
 
 
 # ----------------------------------------------------------------------------------------------------

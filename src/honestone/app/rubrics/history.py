@@ -124,16 +124,16 @@ def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str])
     numbers.
     """
     checks = {key for key, item in rubric.questions() if item.check is not None}
-    found = []
+    findings = []
     for one in history.items:
         criterion, item = one.key
         for rule, facts in _about(one, is_check=one.key in checks):
             own, facts = None if item == criterion else item, {"name": f"item `{item}`", **facts}
             place = place_of.get(one.key, "")
-            found.append(
+            findings.append(
                 Remark(rule=rule, path=(), place=place, criterion=criterion, item=own, facts=facts)
             )
-    return found
+    return findings
 
 
 def _about(one: ItemStats, *, is_check: bool) -> Iterator[tuple[str, dict[str, _Figure]]]:

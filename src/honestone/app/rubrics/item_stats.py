@@ -109,17 +109,17 @@ def item_stats(rubric: Rubric, record: Record) -> list[ItemStats]:
 
 def _turned(group: Sequence[Criterion], turned: bool = False) -> frozenset[Key]:
     """Items whose yes is bad: of penalties, and of what is negated an odd number of times."""
-    found: set[Key] = set()
+    keys: set[Key] = set()
     for criterion in group:
         bad = turned ^ criterion.negate ^ criterion.is_penalty
-        found |= {(criterion.id, item.id) for item in criterion.items if bad}
-        found |= _turned(criterion.children, bad)
-    return frozenset(found)
+        keys |= {(criterion.id, item.id) for item in criterion.items if bad}
+        keys |= _turned(criterion.children, bad)
+    return frozenset(keys)
 
 
 def _scores(items: Mapping[Key, Item], answers: Mapping[Key, Votes]) -> dict[Key, Fraction]:
     """One artifact's score per item, where there is one."""
-    found = {}
+    scores = {}
     for key, votes in answers.items():
         if key not in items:
             continue
@@ -129,8 +129,8 @@ def _scores(items: Mapping[Key, Item], answers: Mapping[Key, Votes]) -> dict[Key
             if (share := share_of(items[key], answer)) is not None
         ]
         if shares:
-            found[key] = sum(shares, ZERO) / len(shares)
-    return found
+            scores[key] = sum(shares, ZERO) / len(shares)
+    return scores
 
 
 def share_of(item: Item, answer: Answer) -> Fraction | None:

@@ -91,7 +91,7 @@ def _judged_count(log: Sequence[events.Event]) -> int:
 def _judges(first: events.Event, log: Sequence[events.Event]) -> tuple[str, ...]:
     """Who was to judge; over the splits of a suite, who judged there."""
     if isinstance(first, events.SuiteImprovementStarted):
-        found = [
+        judges = [
             str(one.get("id"))
             for event in log
             if isinstance(event, events.BallotCast)
@@ -99,5 +99,5 @@ def _judges(first: events.Event, log: Sequence[events.Event]) -> tuple[str, ...]
         ]
     else:
         held = first.holdouts if isinstance(first, events.LoopStarted) else ()
-        found = [*(first.panel if isinstance(first, events.Started) else ()), *held]
-    return tuple(dict.fromkeys(judge for judge in found if judge != CHECK))
+        judges = [*(first.panel if isinstance(first, events.Started) else ()), *held]
+    return tuple(dict.fromkeys(judge for judge in judges if judge != CHECK))

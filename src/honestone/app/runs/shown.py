@@ -67,9 +67,9 @@ def _of_cards(cards: Sequence[ScorecardDoc], name: str) -> RecordedResult:
     return RecordedResult(report=doc, stated=doc.verdict, name=name, cards=cards)
 
 
-def rescored_result(found: RescoredRun) -> RecordedResult:
+def rescored_result(rescored: RescoredRun) -> RecordedResult:
     """What `rescore` comes to."""
-    name = f"rescored run {found.info.id}"
-    if found.report is not None:
-        return RecordedResult(report=found.report, stated=found.verdict, name=name)
-    return _of_cards(found.scorecards, name)
+    name = f"rescored run {rescored.info.id}"
+    if rescored.report is not None:
+        return RecordedResult(report=rescored.report, stated=rescored.verdict, name=name)
+    return _of_cards(rescored.scorecards, name)

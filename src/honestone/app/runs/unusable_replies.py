@@ -38,8 +38,8 @@ class UnusableReplies:
 def unusable_replies(workspace: Workspace, run: str) -> UnusableReplies:
     """Those of one run, in the order of its events. Raises StoreError for a run that is not there."""
     with open_run(workspace, run) as record:
-        found = tuple(_replies_of(record.store, record.info.id))
-        return UnusableReplies(run=record.info.id, replies=found)
+        replies = tuple(_replies_of(record.store, record.info.id))
+        return UnusableReplies(run=record.info.id, replies=replies)
 
 
 def _replies_of(store: Store, run: str) -> Iterator[UnusableReply]:

@@ -176,10 +176,10 @@ def holding(files: StageFiles, named: Path | str) -> Iterator[SkillUnderEdit]:
     """The skill for this process alone, with the original back where an earlier process was killed
     while applying.
     """
-    found = SkillUnderEdit.at(files.workspace, named)
-    files.refuse_inside(found)
-    with only_one(found.folder):
-        yield recover(files, found.read_again())
+    skill = SkillUnderEdit.at(files.workspace, named)
+    files.refuse_inside(skill)
+    with only_one(skill.folder):
+        yield recover(files, skill.read_again())
 
 
 def settled(files: StageFiles, skill: SkillUnderEdit) -> SkillUnderEdit:

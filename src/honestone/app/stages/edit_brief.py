@@ -151,13 +151,13 @@ def _last_failures(
 
 def _evaluations(files: StageFiles) -> list[doc.SkillEvaluation]:
     """The evaluations below STATE_ROOT that can be read, newest first."""
-    found = []
+    evaluations = []
     for path in files.folder(doc.SkillEvaluation.folder).glob("*.json"):
         try:
-            found.append(doc.read_stage(path, doc.SkillEvaluation).body)
+            evaluations.append(doc.read_stage(path, doc.SkillEvaluation).body)
         except UsageError:
             continue
-    return sorted(found, key=lambda one: one.created_at, reverse=True)
+    return sorted(evaluations, key=lambda one: one.created_at, reverse=True)
 
 
 def _is_at(workspace: Workspace, named: str, path: Path) -> bool:

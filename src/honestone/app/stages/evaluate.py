@@ -100,10 +100,10 @@ def evaluate(
     if asked.skip is not None:
         return files.write(evaluation_file(asked, request, suite))
     cache = None if folder is None else BaselineFiles(folder, note=observer.note)
-    found = evaluate_suite(
+    result = evaluate_suite(
         workspace, replace(suite_request(asked, request, suite, workspace), cache=cache), observer
     )
-    return files.write(evaluation_file(asked, request, suite, found.report))
+    return files.write(evaluation_file(asked, request, suite, result.report))
 
 
 def mode_problem(
@@ -286,16 +286,16 @@ def evaluation_file(
     `evaluation`. Without a report nothing was run.
     """
     candidate, is_standalone = asked.candidate, asked.candidate is None
-    found = (
+    evaluation = (
         _found(report, is_standalone=is_standalone)
         if report is not None
         else _skipped(asked.skip, request.mock)
     )
     return msgspec.structs.replace(
-        found,
+        evaluation,
         run_id=asked.run_id,
         lane=asked.lane,
-        status="error" if found.verdict == SkillVerdict.ERROR else "success",
+        status="error" if evaluation.verdict == SkillVerdict.ERROR else "success",
         skill_id=asked.run_id.removeprefix(f"{STANDALONE}-") if is_standalone else None,
         source_ranking_artifact=asked.ranking,
         candidate_id=None if candidate is None else candidate.id,
@@ -317,8 +317,11 @@ def _found(report: SuiteReportDoc, *, is_standalone: bool) -> SkillEvaluation:
     document = plain(report)
     same = {name: document[name] for name in _SAME}
     rates = {name: document[name] for name in _RATES}
-    found = msgspec.convert({"run_id": "-", "evaluation": rates, **same}, SkillEvaluation)
-    health, rows = _health(found.baseline_pass_rate, baseline.name), found.candidate_results
+    evaluation = msgspec.convert({"run_id": "-", "evaluation": rates, **same}, SkillEvaluation)
+    health, rows = (
+        _health(evaluation.baseline_pass_rate, baseline.name),
+        evaluation.candidate_results,
+    )
     figures = {**rates, "baseline_health": health}
     if is_standalone:
         passed = [one.passed for one in rows]
@@ -327,12 +330,12 @@ def _found(report: SuiteReportDoc, *, is_standalone: bool) -> SkillEvaluation:
             "passed": passed.count(True),
             "failed": passed.count(False),
         }
-        figures["pass_rate"] = found.execution_pass_rate
+        figures["pass_rate"] = evaluation.execution_pass_rate
     why = str(health["reason"])
     judged = sum(one.passed is not None for one in rows)
     lonely = warning_words(low_confidence_of(report.low_confidence_cases, judged))
     return msgspec.structs.replace(
-        found,
+        evaluation,
         evaluation=msgspec.convert(
             figures, doc.StandaloneFigures if is_standalone else doc.Figures
         ),
@@ -386,35 +389,44 @@ class CandidateSummary(TypedDict):
     reason: NotRequired[str]
 
 
-def summary(found: SkillEvaluation) -> CandidateSummary:
+def summary(evaluation: SkillEvaluation) -> CandidateSummary:
     """What the last line of stdout says."""
     figures = CandidateSummary(
-        execution_pass_rate=found.execution_pass_rate,
-        baseline_pass_rate=found.baseline_pass_rate,
-        delta=found.delta,
-        verdict=found.verdict,
-        truth_anchor=found.truth_anchor,
+        execution_pass_rate=evaluation.execution_pass_rate,
+        baseline_pass_rate=evaluation.baseline_pass_rate,
+        delta=evaluation.delta,
+        verdict=evaluation.verdict,
+        truth_anchor=evaluation.truth_anchor,
     )
-    if found.reason:
-        figures["reason"] = found.reason
+    if evaluation.reason:
+        figures["reason"] = evaluation.reason
     return figures
 
 
-def remarks(found: SkillEvaluation) -> list[str]:
+def remarks(evaluation: SkillEvaluation) -> list[str]:
     """For people: what the figures are, what lost, and what is not to be trusted."""
     lines = []
-    now, then, delta = found.execution_pass_rate, found.baseline_pass_rate, found.delta
-    if found.interval is not None and now is not None and then is not None and delta is not None:
-        low, high = found.interval
+    now, then, delta = (
+        evaluation.execution_pass_rate,
+        evaluation.baseline_pass_rate,
+        evaluation.delta,
+    )
+    if (
+        evaluation.interval is not None
+        and now is not None
+        and then is not None
+        and delta is not None
+    ):
+        low, high = evaluation.interval
         interval = f"95% interval {low:+.3g} to {high:+.3g}"
         lines.append(
-            f"{found.verdict}: {now:.3g} against {then:.3g} (delta {delta:+.3g}, {interval})"
+            f"{evaluation.verdict}: {now:.3g} against {then:.3g} (delta {delta:+.3g}, {interval})"
         )
-    if found.reason:
-        lines.append(f"{found.verdict}: {found.reason}")
-    if found.regressions:
-        lines.append(f"passed before and fails now: {', '.join(found.regressions)}")
-    return [*lines, *found.warnings]
+    if evaluation.reason:
+        lines.append(f"{evaluation.verdict}: {evaluation.reason}")
+    if evaluation.regressions:
+        lines.append(f"passed before and fails now: {', '.join(evaluation.regressions)}")
+    return [*lines, *evaluation.warnings]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

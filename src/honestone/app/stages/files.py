@@ -90,9 +90,9 @@ class StageFiles:
 
     def read(self, path: Path, kind: type[D]) -> StageFile[D]:
         """An artifact that a person named. Raises UsageError with the place."""
-        found = doc.read_stage(self.workspace.path(path), kind, shown=str(path))
-        found.body.truth_anchor = found.body.truth_anchor or printable(found.path)
-        return found
+        file = doc.read_stage(self.workspace.path(path), kind, shown=str(path))
+        file.body.truth_anchor = file.body.truth_anchor or printable(file.path)
+        return file
 
     def write(
         self,
@@ -151,10 +151,10 @@ class StageFiles:
 
     def drop(self, which: Waiting, entry: doc.WaitingEntry, *instead: doc.WaitingEntry) -> None:
         with self._locked():
-            found = self.entries(which)
+            entries = self.entries(which)
             others = [
                 one
-                for one in found
+                for one in entries
                 if any(one.get(key) != entry.get(key) for key in ("run_id", "candidate_id"))
             ]
             write_json(
@@ -272,14 +272,14 @@ def candidates_in(
     """The candidates of an artifact, each with an id of its own. Raises UsageError."""
     body = file.body
     is_ranking = isinstance(body, doc.Ranking)
-    found = [*(body.scored_candidates if isinstance(body, doc.Ranking) else body.candidates)]
+    candidates = [*(body.scored_candidates if isinstance(body, doc.Ranking) else body.candidates)]
     seen: set[str] = set()
-    for at, one in enumerate(found):
+    for at, one in enumerate(candidates):
         if one.id in seen:
             key = "scored_candidates" if is_ranking else "candidates"
             raise UsageError(f"two candidates are called `{one.id}`", place=file.at(key, at, "id"))
         seen.add(one.id)
-    return found
+    return candidates
 
 
 def find_candidate(
@@ -287,11 +287,11 @@ def find_candidate(
 ) -> tuple[int, doc.ScoredCandidate]:
     """The candidate of this id with its position. Raises UsageError with the ids there are."""
     candidates_in(ranking)
-    found = ranking.body.scored_candidates
-    for at, one in enumerate(found):
+    candidates = ranking.body.scored_candidates
+    for at, one in enumerate(candidates):
         if one.id == candidate_id:
             return at, one
-    ids = ", ".join(one.id for one in found) or "none"
+    ids = ", ".join(one.id for one in candidates) or "none"
     raise UsageError(
         f"`{printable(ranking.path)}` has no candidate `{candidate_id}`", hint=f"it has: {ids}"
     )
@@ -373,8 +373,8 @@ class SkillUnderEdit:
         real = Path(os.path.realpath(self.workspace.path(named)))
         if not real.is_relative_to(self.root):
             return None
-        found = real.relative_to(self.root).as_posix()
-        return "" if found == "." else found
+        path = real.relative_to(self.root).as_posix()
+        return "" if path == "." else path
 
     def read_again(self) -> SkillUnderEdit:
         return self.at(self.workspace, self.named)

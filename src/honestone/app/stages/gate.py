@@ -56,18 +56,18 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
     )
     at, ranked = find_candidate(ranking, execution.body.candidate_id)
     with holding(files, ranking.body.target.path) as skill:
-        found = _find_versions(execution, ranked, skill)
+        versions = _find_versions(execution, ranked, skill)
         evidence = gather(
             files,
-            skill.with_version(found.before),
-            found.after,
+            skill.with_version(versions.before),
+            versions.after,
             ranking=ranking.document,
             execution=execution.document,
             evaluation=None if evaluation is None else evaluation.document,
             ranked=ranking.marked.value["scored_candidates"][at],
         )
         result = layers.pass_gate(evidence)
-        if result.decision is Decision.KEEP and found.where is not _OnDisk.APPLIED:
+        if result.decision is Decision.KEEP and versions.where is not _OnDisk.APPLIED:
             raise UsageError(
                 f"the candidate `{ranked.id}` is no longer in place in `{skill.named}`, so it cannot be kept",
                 hint="run `honestone skill apply` again, then the gate",
@@ -78,7 +78,7 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
                 skill, evidence, result, run_id=ranking.body.run_id, lane=ranking.body.lane
             )
             files.add("pending", entry)
-        rollback = _roll_back(result.decision, found, skill)
+        rollback = _roll_back(result.decision, versions, skill)
         read = None if evaluation is None else evaluation.body
         body = receipt_file(files, ranking.body, execution.body, read, evidence, result, rollback)
         receipt = files.write(body, name=receipt_name(body))
@@ -183,14 +183,14 @@ def _changed_lines(diff: str) -> list[str]:
     ]
 
 
-def _roll_back(decision: Decision, found: _Found, skill: SkillUnderEdit) -> doc.Rollback:
+def _roll_back(decision: Decision, versions: _Found, skill: SkillUnderEdit) -> doc.Rollback:
     if decision is Decision.KEEP:
         return doc.Rollback(attempted=False, success=False, reason="not_needed")
     if decision is Decision.REJECT:
         return doc.Rollback(attempted=False, success=False, reason="nothing_was_applied")
-    if found.where is _OnDisk.ORIGINAL:
+    if versions.where is _OnDisk.ORIGINAL:
         return doc.Rollback(attempted=False, success=True, reason="the_original_was_back_already")
-    skill.put_in_place(found.before)
+    skill.put_in_place(versions.before)
     why = "parked_for_a_person" if decision is Decision.PENDING else "gate_failed"
     return doc.Rollback(attempted=True, success=True, reason=why)
 
@@ -306,8 +306,8 @@ def receipt_name(receipt: doc.Receipt) -> str:
     return f"gate-{receipt.run_id}-{receipt.candidate_id}"
 
 
-def _text_under(found: layers.Fields, key: str) -> str | None:
-    value = found.get(key)
+def _text_under(fields: layers.Fields, key: str) -> str | None:
+    value = fields.get(key)
     return value if isinstance(value, str) else None
 
 

@@ -30,8 +30,8 @@ def learn_from(files: StageFiles, observer: Observer) -> list[brief.Lesson]:
             )
         else:
             earlier.append(lesson)
-    found = [outcome for _, outcome in _outcomes(files, observer)]
-    lessons = brief.learn(found, earlier)
+    outcomes = [outcome for _, outcome in _outcomes(files, observer)]
+    lessons = brief.learn(outcomes, earlier)
     plain = [lesson.to_plain() for lesson in lessons]
     if lessons:
         files.remember(plain)

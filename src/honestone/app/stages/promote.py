@@ -56,13 +56,13 @@ _DROPPED = "a person turned it down"
 def _waiting(name: str, files: StageFiles) -> doc.WaitingEntry:
     """A candidate by its id; where two runs have one of the same id, by RUN/ID."""
     waiting = files.entries("pending")
-    found = [one for one in waiting if name in (one.get("candidate_id"), _full_name(one))]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    matching = [one for one in waiting if name in (one.get("candidate_id"), _full_name(one))]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
         raise UsageError(
-            f"{len(found)} runs have a candidate `{name}` that waits",
-            hint=f"say which: {', '.join(_full_name(one) for one in found)}",
+            f"{len(matching)} runs have a candidate `{name}` that waits",
+            hint=f"say which: {', '.join(_full_name(one) for one in matching)}",
         )
     ids = ", ".join(str(one.get("candidate_id")) for one in waiting)
     raise UsageError(

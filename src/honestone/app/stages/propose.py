@@ -76,11 +76,11 @@ def propose(
     digests = {one.digest for one in edit_brief.tried if one.digest}
 
     async def work() -> list[Proposal]:
-        found: list[Proposal] = []
+        proposals: list[Proposal] = []
         for number in range(1, request.candidates + 1):
             refusal = meter.exhausted()
             if refusal is not None:
-                found.append(Proposal(number=number, outcome="not-asked", detail=refusal))
+                proposals.append(Proposal(number=number, outcome="not-asked", detail=refusal))
                 observer.note(f"proposal {number} was not asked for: {refusal}")
                 continue
             observer.progress(
@@ -88,27 +88,27 @@ def propose(
                 request.candidates,
                 f"{worker.id} edits {skill.named}, proposal {number}",
             )
-            found.append(
+            proposals.append(
                 await propose_one(
                     skill,
                     worker,
                     edit_brief,
-                    found,
+                    proposals,
                     count=request.candidates,
                     known=digests,
                     meter=meter,
                 )
             )
-            meter.counted(found[-1].spend)
-            if found[-1].after is None:
+            meter.counted(proposals[-1].spend)
+            if proposals[-1].after is None:
                 observer.note(
-                    f"proposal {number} is not a candidate: {found[-1].outcome}, {found[-1].detail}"
+                    f"proposal {number} is not a candidate: {proposals[-1].outcome}, {proposals[-1].detail}"
                 )
-        return found
+        return proposals
 
-    found = run_to_end(work, worker.close)
+    proposals = run_to_end(work, worker.close)
     return files.write(
-        candidates_file(skill, found, edit_brief, request.worker, run_id=skill.new_run_id())
+        candidates_file(skill, proposals, edit_brief, request.worker, run_id=skill.new_run_id())
     )
 
 
@@ -217,7 +217,7 @@ def without_hidden(version: Version) -> Version:
 
 def candidates_file(
     skill: SkillUnderEdit,
-    found: Sequence[Proposal],
+    proposals: Sequence[Proposal],
     edit_brief: brief.EditBrief,
     worker: str,
     *,
@@ -226,13 +226,13 @@ def candidates_file(
     """What was proposed, as an artifact. Its status is `error` where the worker could not work at
     all.
     """
-    created, spend = stamp(), Spend.of(one.spend for one in found)
+    created, spend = stamp(), Spend.of(one.spend for one in proposals)
     candidates = [
         _entry(skill, one.number, one.after, edit_brief, created)
-        for one in found
+        for one in proposals
         if one.after is not None
     ]
-    did_work = any(one.outcome not in (*DID_NOT_WORK, "not-asked") for one in found)
+    did_work = any(one.outcome not in (*DID_NOT_WORK, "not-asked") for one in proposals)
     return doc.Candidates(
         run_id=run_id,
         status="success" if did_work else "error",
@@ -250,7 +250,7 @@ def candidates_file(
         candidates=candidates,
         rejected_proposals=[
             doc.RejectedProposal(candidate=one.number, outcome=one.outcome, detail=one.detail)
-            for one in found
+            for one in proposals
             if one.after is None
         ],
         usage=dict(spend.to_plain()),

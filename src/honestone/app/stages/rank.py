@@ -203,21 +203,21 @@ def _scored(
     edit: CandidateEdit, judged: Judged | None, judges: Sequence[str], moment: str
 ) -> doc.ScoredCandidate:
     """A candidate with its score. What no judge could score, and what cannot be applied, has none."""
-    found = None if judged is None else _opinion(judged.ballots)
+    opinion = None if judged is None else _opinion(judged.ballots)
     blockers, notes = [], list(risks.notes_about(edit.risk, edit.category))
     score: Fraction | None
     if edit.problem is not None:
         score = None
         blockers = [_BLOCKER[edit.problem.refusal]]
         notes = [edit.problem.message]
-    elif found is not None:
-        score = found.score
+    elif opinion is not None:
+        score = opinion.score
         if score is None:
-            blockers = ["panel_unavailable", *found.failures]
+            blockers = ["panel_unavailable", *opinion.failures]
     else:
         score = risks.UNJUDGED
         notes.append("no judge was asked: every edit that can be applied gets the same score")
-    recommendation = risks.recommendation_of(score, None if found is None else found.label)
+    recommendation = risks.recommendation_of(score, None if opinion is None else opinion.label)
     if recommendation is risks.Recommendation.REJECT and score is not None:
         blockers.append("panel_against")
     if edit.after is not None and edit.for_a_person:
@@ -225,10 +225,10 @@ def _scored(
         if recommendation is risks.Recommendation.ACCEPT:
             recommendation = risks.Recommendation.HOLD
     report = None
-    if found is not None:
+    if opinion is not None:
         report = doc.PanelReport(
-            panel_reviews=found.reviews,
-            cognitive_label=None if found.label is None else str(found.label),
+            panel_reviews=opinion.reviews,
+            cognitive_label=None if opinion.label is None else str(opinion.label),
             final_recommendation=str(recommendation),
             aggregated_score=_rounded(score),
         )
@@ -248,14 +248,14 @@ def _scored(
         risk_penalty=float(risks.RISK_PENALTY[edit.risk]),
         recommendation=str(recommendation),
         blockers=list(blockers),
-        judge_notes=[*notes, *([] if found is None else found.suggestions)],
+        judge_notes=[*notes, *([] if opinion is None else opinion.suggestions)],
         judge_adapter={
             "name": "honestone-panel" if judges else "none",
             "evaluated_at": moment,
             "evaluator_evidence_enabled": False,
-            "llm_judge_enabled": found is not None,
+            "llm_judge_enabled": opinion is not None,
         },
-        score_components={} if found is None else found.components,
+        score_components={} if opinion is None else opinion.components,
         panel=report,
     )
 

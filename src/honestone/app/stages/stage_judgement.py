@@ -67,9 +67,9 @@ def version_tried(state: StageLoopState, number: int, version: str) -> _Tried:
 
 
 def stage_body(state: StageLoopState, number: int, stage: str, kind: type[D]) -> D:
-    found = state.file_of(number, stage)
-    assert found is not None
-    return msgspec.convert(found.document, kind)
+    file = state.file_of(number, stage)
+    assert file is not None
+    return msgspec.convert(file.document, kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +199,7 @@ class StageJudgement(Judgement[StageLoopState]):
         if (number, PROPOSED) in loop.state.files:
             return
         versions = {entry.version for entry in loop.state.rounds}
-        found: list[Proposal] = []
+        proposals: list[Proposal] = []
         for one in loop.state.tried:
             made = Proposal(number=one.candidate, outcome=str(one.outcome), detail=one.detail)
             if one.version in versions and one.outcome is ProposalOutcome.CHANGED:
@@ -209,13 +209,13 @@ class StageJudgement(Judgement[StageLoopState]):
             elif one.version is not None and one.outcome is ProposalOutcome.CHANGED:
                 versions.add(one.version)
                 made = replace(made, detail=None, after=loop.version(one.version))
-            found.append(made)
+            proposals.append(made)
         run_id, spend = (
             self.skill.new_run_id(),
             Spend(worker_calls=sum(one.spend.worker_calls for one in loop.state.tried)),
         )
         body = candidates_file(
-            self.skill, found, self._edit_brief(loop.state), self.worker, run_id=run_id
+            self.skill, proposals, self._edit_brief(loop.state), self.worker, run_id=run_id
         )
         await self._write(
             loop, number, PROPOSED, msgspec.structs.replace(body, usage=spend.to_plain()), run_id

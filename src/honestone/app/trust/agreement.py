@@ -47,13 +47,13 @@ def measure_agreement(workspace: Workspace, request: AgreementRequest) -> Agreem
         if isinstance(table, Path)
         else ratings_of_rows(table, GIVEN, request.columns, request.level)
     )
-    found = agreement(ratings.columns, truth=request.columns.truth)
+    agreed = agreement(ratings.columns, truth=request.columns.truth)
     level = request.level or (Level.NOMINAL if ratings.has_words else Level.INTERVAL)
-    return _document(found, ratings, request, level)
+    return _document(agreed, ratings, request, level)
 
 
 def _document(
-    found: Agreement, ratings: Ratings, request: AgreementRequest, level: Level
+    agreed: Agreement, ratings: Ratings, request: AgreementRequest, level: Level
 ) -> AgreementDoc:
     truth = request.columns.truth
     return AgreementDoc(
@@ -71,25 +71,27 @@ def _document(
             )
             for one in ratings.off_scale
         ],
-        **fields_of(found, "units", "complete_units", "fleiss_kappa", "randolph_kappa", "scott_pi"),
-        **fields_of(found, "raw_agreement", "unanimous"),
-        alpha=AlphaDoc(**{str(key): value for key, value in found.alpha.items()}),
-        icc={name: _icc(one) for name, one in found.icc.items()},
-        pairs=[_pair(one) for one in found.pairs],
+        **fields_of(
+            agreed, "units", "complete_units", "fleiss_kappa", "randolph_kappa", "scott_pi"
+        ),
+        **fields_of(agreed, "raw_agreement", "unanimous"),
+        alpha=AlphaDoc(**{str(key): value for key, value in agreed.alpha.items()}),
+        icc={name: _icc(one) for name, one in agreed.icc.items()},
+        pairs=[_pair(one) for one in agreed.pairs],
         criteria=[_criterion(id, ratings, truth, level) for id in dict.fromkeys(ratings.criteria)],
     )
 
 
 def _criterion(id: str, ratings: Ratings, truth: str | None, level: Level) -> CriterionAgreementDoc:
     columns = ratings.about(id)
-    found = agreement(columns, truth=truth)
+    agreed = agreement(columns, truth=truth)
     return CriterionAgreementDoc(
         id=id,
-        units=found.units,
+        units=agreed.units,
         missing=sum(value is None for column in columns.values() for value in column),
-        raw_agreement=found.raw_agreement,
-        alpha=found.alpha[level],
-        kappa=found.fleiss_kappa,
+        raw_agreement=agreed.raw_agreement,
+        alpha=agreed.alpha[level],
+        kappa=agreed.fleiss_kappa,
     )
 
 

@@ -120,15 +120,15 @@ def _labels(
     Raises SourceErrors for artifacts that cannot be read, FileError where no label is left.
     """
     path = workspace.path(request.labels)
-    found = read_labels(path, plan.rubric)
-    if not found:
+    labels = read_labels(path, plan.rubric)
+    if not labels:
         raise FileError(
             f"`{request.labels}` has no labels",
             hint=f"honestone judges label ARTIFACT... --rubric {request.rubric} --labels {request.labels} --rater NAME",
         )
     placed = [
         replace(label, artifact=os.path.normpath(request.labels.parent / label.artifact))
-        for label in found
+        for label in labels
     ]
     digests = _digests(plan, placed, request.labels.name)
     for artifact in digests:
@@ -146,20 +146,20 @@ def _digests(plan: RubricPlan, labels: Sequence[PersonLabel], name: str) -> dict
     """The digest of each labelled artifact, by its path. Raises SourceErrors with each artifact
     that cannot be read, and the line that names it.
     """
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     problems: list[UsageError] = []
     for label in labels:
-        if label.artifact in found:
+        if label.artifact in digests:
             continue
-        found[label.artifact] = ""
+        digests[label.artifact] = ""
         try:
-            found[label.artifact] = plan.load(Path(label.artifact)).version.digest
+            digests[label.artifact] = plan.load(Path(label.artifact)).version.digest
         except FileError as error:
             hint = error.hint or "paths in a labels file are relative to that file"
             problems.append(FileError(error.message, place=f"{name}:{label.line}", hint=hint))
     if problems:
         raise SourceErrors(problems)
-    return found
+    return digests
 
 
 def _evaluation(store: Store, run: str) -> EvaluationStarted:

@@ -137,12 +137,12 @@ class LabelSession:
 
     def _given(self) -> dict[str, dict[Place, GivenLabel]]:
         """What the file says about the bytes that are here, by rater."""
-        found: dict[str, dict[Place, GivenLabel]] = {}
+        labels: dict[str, dict[Place, GivenLabel]] = {}
         for one in labels_so_far(self._path, self._plan.rubric):
             name = os.path.normpath(one.artifact)
             if name in self._digests and one.digest in (None, self._digests[name]):
-                found.setdefault(one.rater, {})[(name, one.key)] = one
-        return found
+                labels.setdefault(one.rater, {})[(name, one.key)] = one
+        return labels
 
     def answer_at(self, at: int) -> GivenLabel | None:
         """What this rater said of the question at this place, from 0 on; None as long as it is
@@ -195,12 +195,12 @@ class LabelSession:
         """
         given = self._given()
         answers = {
-            rater: {place: one.answer for place, one in found.items()}
-            for rater, found in given.items()
+            rater: {place: one.answer for place, one in labels.items()}
+            for rater, labels in given.items()
         }
-        people = {rater: found for rater, found in answers.items() if rater != SETTLED}
+        people = {rater: labels for rater, labels in answers.items() if rater != SETTLED}
         if len(people) < 2 or not all(
-            is_through(found, self._targets) for found in people.values()
+            is_through(labels, self._targets) for labels in people.values()
         ):
             return None
         return agreement_of(self._targets, people)
@@ -235,11 +235,11 @@ def _placed(one: LabelQuote, text: str) -> LabelQuote:
         there = text[one.start : one.end]
         if there and exact_text(there) == exact_text(one.quote):
             return LabelQuote(quote=there, start=one.start, end=one.end)
-    found = find_quote(one.quote, text)
+    span = find_quote(one.quote, text)
     return (
         LabelQuote(quote=one.quote)
-        if found is None
-        else LabelQuote(quote=one.quote, start=found.start, end=found.end)
+        if span is None
+        else LabelQuote(quote=one.quote, start=span.start, end=span.end)
     )
 
 

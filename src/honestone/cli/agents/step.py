@@ -172,14 +172,14 @@ def _resume(run: str | None, submission: Submission, form: StepsForm) -> int:
         return _print(resume_steps(here(), run, submission, progress, form), progress)
 
 
-def _print(found: StepResult, progress: Progress) -> int:
+def _print(result: StepResult, progress: Progress) -> int:
     """Print an action; once it is out, it counts as handed out."""
     progress.close()
-    if found.action == "interrupted":
+    if result.action == "interrupted":
         raise Interrupted(
-            f"interrupted; `honestone step next` resumes it (run {found.run}), as does the same command:"
+            f"interrupted; `honestone step next` resumes it (run {result.run}), as does the same command:"
         )
-    write((dump_line if found.compact else dump)(found.document) + "\n")
+    write((dump_line if result.compact else dump)(result.document) + "\n")
     sys.stdout.flush()
-    found.hand_out()
-    return found.exit_code
+    result.hand_out()
+    return result.exit_code

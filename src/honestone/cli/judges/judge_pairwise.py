@@ -43,10 +43,10 @@ def pairwise(
 
     request = ComparePairRequest(judging=judging, a=a, b=b, rubric=rubric)
     with Progress(quiet=quiet) as progress:
-        found = compare_pair(here(), request, progress)
+        compared = compare_pair(here(), request, progress)
     write(
-        dump(found.document) + "\n"
+        dump(compared.document) + "\n"
         if as_json
-        else pairwise_text(found.document, style_for(sys.stdout))
+        else pairwise_text(compared.document, style_for(sys.stdout))
     )
-    return 0 if found.could_judge else 3
+    return 0 if compared.could_judge else 3

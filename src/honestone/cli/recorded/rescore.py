@@ -43,22 +43,22 @@ def rescore(
 
     An item that was reworded is a new item: it has no answer, so it stays open.
     """
-    found = use_case.rescore(
+    rescored = use_case.rescore(
         here(),
         use_case.RescoreRequest(
             run=run, rubric=rubric, threshold=threshold, floor=floor, combine=combine
         ),
     )
-    print(f"rescored run {found.info.id}, no call made", file=sys.stderr)
+    print(f"rescored run {rescored.info.id}, no call made", file=sys.stderr)
     print(
-        f"  contract then  {found.info.contract}\n  contract now   {found.contract}",
+        f"  contract then  {rescored.info.contract}\n  contract now   {rescored.contract}",
         file=sys.stderr,
     )
     form = "json" if as_json else form
-    if found.report is not None:
+    if rescored.report is not None:
         from honestone.cli.suites.options import print_suite
 
-        print_suite(found.report, form)
+        print_suite(rescored.report, form)
     else:
-        write(render_scorecards(found.scorecards, form))
-    return exit_code_of(found.verdict)
+        write(render_scorecards(rescored.scorecards, form))
+    return exit_code_of(rescored.verdict)

@@ -77,11 +77,11 @@ def runners(
     """
     workspace = here()
     silence = MISSED * heartbeat_of(workspace)
-    found = list_runners(workspace)
+    seen = list_runners(workspace)
     if as_json:
-        write(dump([_runner_document(one, silence) for one in found]) + "\n")
+        write(dump([_runner_document(one, silence) for one in seen]) + "\n")
     else:
-        write("".join(f"{text}\n" for text in _lines(found, silence)) or "no runner is at work\n")
+        write("".join(f"{text}\n" for text in _lines(seen, silence)) or "no runner is at work\n")
     return 0
 
 
@@ -109,13 +109,13 @@ def _runner_document(one: SeenRunner, silence: float) -> dict[str, object]:
     }
 
 
-def _lines(found: Sequence[SeenRunner], silence: float) -> Iterator[str]:
+def _lines(runners: Sequence[SeenRunner], silence: float) -> Iterator[str]:
     """A row for each runner; below it the cases that it works on, by run, and the runs that it
     refuses.
     """
-    rows = [_row(one, silence) for one in found]
+    rows = [_row(one, silence) for one in runners]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    for one, row in zip(found, rows, strict=True):
+    for one, row in zip(runners, rows, strict=True):
         yield "  ".join(map(pad, row, widths)).rstrip()
         by_run: dict[str, list[str]] = {}
         for name in sorted(one.card.in_hand):

@@ -167,13 +167,13 @@ def _show_page(record: RunRecord, *, has_all: bool) -> None:
 
     match record.info.kind:
         case "eval":
-            found = list(record.judged_texts())
-            if not found:
+            texts = list(record.judged_texts())
+            if not texts:
                 print("nothing was judged in this run", file=sys.stderr)
-            elif len(found) == 1:
-                write_page(view_html.scorecard_html(*found[0]))
+            elif len(texts) == 1:
+                write_page(view_html.scorecard_html(*texts[0]))
             else:
-                write_page(view_html.artifacts_html(found, record.info.id, has_all=has_all))
+                write_page(view_html.artifacts_html(texts, record.info.id, has_all=has_all))
         case "improve":
             write_page(record.improvement_page())
         case "stages":

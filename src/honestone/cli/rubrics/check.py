@@ -167,15 +167,15 @@ def _oracle_lines(oracle: OracleResult) -> list[str]:
     return lines
 
 
-def summary(found: Rubric, findings: int, *, broken: bool = False) -> str:
+def summary(rubric: Rubric, findings: int, *, broken: bool = False) -> str:
     """One line: how much is asked, of whom, and every bar. `broken`: it gave an example another
     verdict than it must.
     """
-    criteria = sum(1 for _ in found.walk())
-    items = list(found.questions())
+    criteria = sum(1 for _ in rubric.walk())
+    items = list(rubric.questions())
     checks = sum(1 for _, item in items if item.check is not None)
     what = f"{count(criteria, 'criterion', 'criteria')}, {count(len(items), 'item', 'items')} ({checks} answered by code)"
-    bars = f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}"
+    bars = f"threshold {show_bar(rubric.threshold)}, floor {show_bar(rubric.floor) if rubric.floor else 'off'}"
     parts = ["wrong verdicts on examples"] if broken else []
     parts += [count(findings, "finding", "findings")] if findings or broken else ["sound"]
     return f"{', '.join(parts)}: {what}; {bars}"

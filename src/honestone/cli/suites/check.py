@@ -105,7 +105,7 @@ def _summary(checked: SuiteCheck) -> str:
         f"{count(len(cases), 'case')} ({by_code} judged by code alone)",
         checked.source.dialect,
     ]
-    found, advice = len(checked.findings), len(checked.advice) + len(checked.structure)
-    weak = [count(found, "finding")] if found or advice else ["nothing to say"]
+    findings, advice = len(checked.findings), len(checked.advice) + len(checked.structure)
+    weak = [count(findings, "finding")] if findings or advice else ["nothing to say"]
     weak += [f"{advice} advice"] if advice else []
     return f"{', '.join(parts)}: {', '.join(weak)}"

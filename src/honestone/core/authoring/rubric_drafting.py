@@ -153,8 +153,8 @@ def parse_many(text: str) -> tuple[CriterionWish, ...]:
 
 def pieces(description: str) -> tuple[str, ...]:
     """The parts of a description that can be yes/no items of their own, in the person's words."""
-    found = [_as_item(part) for part in _BETWEEN_PIECES.split(description)]
-    return tuple(dict.fromkeys(part for part in found if _says_something(part)))
+    items = [_as_item(part) for part in _BETWEEN_PIECES.split(description)]
+    return tuple(dict.fromkeys(part for part in items if _says_something(part)))
 
 
 def _as_item(text: str) -> str:
@@ -241,11 +241,11 @@ _EMPTY_WORDS: Final = frozenset(_TABLES["empty"].split())
 
 def tokens(text: str) -> frozenset[str]:
     """Words that carry meaning, folded, with plurals and common Korean endings cut."""
-    found = set()
+    words = set()
     for word in re.findall(r"\w+(?:-\w+)*", text.casefold()):
-        found.add(word)
-        found |= set(word.split("-"))
-    return frozenset(_stem(word) for word in found) - _EMPTY_WORDS
+        words.add(word)
+        words |= set(word.split("-"))
+    return frozenset(_stem(word) for word in words) - _EMPTY_WORDS
 
 
 def likeness(one: Iterable[str], other: Iterable[str]) -> Fraction:

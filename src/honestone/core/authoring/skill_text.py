@@ -156,7 +156,7 @@ def tagged(text: str, tags: Sequence[str]) -> tuple[str, list[tuple[str, str]]]:
 
 def _bullets(body: str) -> list[str]:
     outside = re.sub(r"^[ \t]*(```|~~~).*?^[ \t]*\1", "", body, flags=re.M | re.S)
-    return [line for found in _BULLET.findall(outside) if (line := one_line(found))]
+    return [line for bullet in _BULLET.findall(outside) if (line := one_line(bullet))]
 
 
 def _rows(body: str) -> list[Exchange]:

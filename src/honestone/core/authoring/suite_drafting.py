@@ -215,10 +215,10 @@ def _ruled(rule: str) -> tuple[str, ...]:
 
 def _about(rule: str) -> Exchange | None:
     """A rule that says what to do in some case: the case and what to do."""
-    found = _TOPIC.match(rule) or _NAMED.match(rule)
-    if found is None:
+    match = _TOPIC.match(rule) or _NAMED.match(rule)
+    if match is None:
         return None
-    asked, answer = [group for group in found.groups() if group is not None]
+    asked, answer = [group for group in match.groups() if group is not None]
     return Exchange(asked=bare_text(asked).strip(' .,:;"“”'), answer=answer)
 
 

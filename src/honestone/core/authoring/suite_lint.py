@@ -44,9 +44,9 @@ Look: TypeAlias = Callable[[Suite], Iterator[SuiteRemark]]
 
 def lint_suite(suite: Suite) -> list[SuiteRemark]:
     """Flaws in the order of the cases, then the advice."""
-    found = [remark for look in LOOKS for remark in look(suite)]
+    remarks = [remark for look in LOOKS for remark in look(suite)]
     order = {case.id: number for number, case in enumerate(suite.cases)}
-    return sorted(found, key=lambda r: (r.is_advice, order.get(r.case or "", len(order))))
+    return sorted(remarks, key=lambda r: (r.is_advice, order.get(r.case or "", len(order))))
 
 
 # ------------------------------------------------------------------------------------------------

@@ -115,9 +115,9 @@ class Bank(Generic[M]):
         return self._with({index: weight / total for index, weight in raised.items()})
 
     def _with(self, weights: dict[int, float]) -> Bank[M]:
-        found = copy(self)
-        found.weights = weights
-        return found
+        changed = copy(self)
+        changed.weights = weights
+        return changed
 
     def fresh(self) -> Bank[M]:
         return copy(self)

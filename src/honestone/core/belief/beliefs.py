@@ -149,12 +149,12 @@ class Beliefs:
 
     def see_checks(self, version: str, marks: Mapping[Key, Mark]) -> None:
         """Code answered: no noise, and no more than one answer."""
-        found = self._versions[version]
+        entry = self._versions[version]
         for key, mark in marks.items():
-            if key in found.known:
+            if key in entry.known:
                 is_away = is_na(mark.answer)
-                found.away[key] = 1 if is_away else 0
-                found.known[key] = (
+                entry.away[key] = 1 if is_away else 0
+                entry.known[key] = (
                     None if is_away else float(share_of(self._questions[key], mark)) * 100.0
                 )
         self._forget()
@@ -168,24 +168,24 @@ class Beliefs:
             self._item_bank = item_bank(are_programs=False).instead_of(
                 self._item_bank, item_bank(are_programs=True)
             )
-        found, number = self._versions[version], self._numbers[judge]
+        entry, number = self._versions[version], self._numbers[judge]
         answers = {}
         for key, mark in marks.items():
             item = self._questions.get(key)
             if item is None or item.check is not None:
                 continue
-            found.away[key] = found.away.get(key, 0) + (1 if is_na(mark.answer) else -1)
+            entry.away[key] = entry.away.get(key, 0) + (1 if is_na(mark.answer) else -1)
             if not is_na(mark.answer):
                 answers[key] = _good_points(item, mark, is_bad=key in self._bad)
         self._see_scores(
-            found, number, {key: vote for key, vote in answers.items() if key in found.scores}
+            entry, number, {key: vote for key, vote in answers.items() if key in entry.scores}
         )
         self._see_items(
-            found, number, {key: vote > 50.0 for key, vote in answers.items() if key in found.items}
+            entry, number, {key: vote > 50.0 for key, vote in answers.items() if key in entry.items}
         )
         self._forget()
 
-    def _see_scores(self, found: _Version, judge: int, votes: Mapping[Key, float]) -> None:
+    def _see_scores(self, entry: _Version, judge: int, votes: Mapping[Key, float]) -> None:
         if not votes:
             return
         logs = {}
@@ -195,37 +195,37 @@ class Beliefs:
             model = self._score_bank.models[index]
             for key, vote in votes.items():
                 updated[key][index], seen[key][index] = model.seen(
-                    found.scores[key][index], judge, vote
+                    entry.scores[key][index], judge, vote
                 )
             logs[index] = sum([of[index] for of in seen.values()])
-        found.scores.update(updated)
-        found.answers.append(_Answers(judge, votes, seen))
+        entry.scores.update(updated)
+        entry.answers.append(_Answers(judge, votes, seen))
         self._score_bank.learn(logs)
 
-    def _see_items(self, found: _Version, judge: int, votes: Mapping[Key, bool]) -> None:
+    def _see_items(self, entry: _Version, judge: int, votes: Mapping[Key, bool]) -> None:
         if not votes:
             return
         logs = {}
         held_out = judge >= self._panel
         updated: dict[Key, dict[int, ItemBelief]] = {key: {} for key in votes}
-        before = {key: found.looks.get(key, {}).get(judge, Looks()) for key in votes}
+        before = {key: entry.looks.get(key, {}).get(judge, Looks()) for key in votes}
         for index in self._item_bank.weights:
             seen, total = self._item_bank.models[index].judges.seen, 0.0
             same: dict[
                 tuple[int, Looks, bool], tuple[ItemBelief, float]
             ] = {}  # many items have the same history
             for key, yes in votes.items():
-                belief, looks = found.items[key][index], before[key]
+                belief, looks = entry.items[key][index], before[key]
                 place = (id(belief), looks, yes)
                 if place not in same:
                     same[place] = seen(belief, looks, held_out=held_out, yes=yes)
                 updated[key][index], one = same[place]
                 total += one
             logs[index] = total
-        found.items.update(updated)
+        entry.items.update(updated)
         for key, yes in votes.items():
             now = Looks(before[key].yes + yes, before[key].no + (not yes))
-            found.looks[key] = {**found.looks.get(key, {}), judge: now}
+            entry.looks[key] = {**entry.looks.get(key, {}), judge: now}
         self._item_bank.learn(logs)
 
     def edit(self, base: str, version: str, focus: Collection[str], items: Collection[Key]) -> None:
@@ -262,18 +262,18 @@ class Beliefs:
         """The version is given up. What was seen of its items counts for those of its base that the
         edit was not aimed at, as far as it seems to have left them alone.
         """
-        found = self._versions.get(version)
-        if found is None or found.base is None:
+        entry = self._versions.get(version)
+        if entry is None or entry.base is None:
             return
-        old = self._versions[found.base]
-        for answers in found.answers:
-            for key in answers.votes.keys() - found.aimed:
+        old = self._versions[entry.base]
+        for answers in entry.answers:
+            for key in answers.votes.keys() - entry.aimed:
                 old.scores[key] = self._score_before(old.scores[key], key, answers)
-        old.items.update(self._items_before(old, found))
+        old.items.update(self._items_before(old, entry))
         old.looks.update(
-            {key: looks for key, looks in found.looks.items() if key not in found.aimed}
+            {key: looks for key, looks in entry.looks.items() if key not in entry.aimed}
         )
-        found.base = None
+        entry.base = None
         self._forget()
 
     def _score_before(
@@ -291,20 +291,20 @@ class Beliefs:
         return known
 
     def _items_before(self, old: _Version, new: _Version) -> dict[Key, dict[int, ItemBelief]]:
-        found: dict[Key, dict[int, ItemBelief]] = {}
+        beliefs: dict[Key, dict[int, ItemBelief]] = {}
         same: dict[tuple[int, int], ItemBelief] = {}
         for key in self._yes_no:
             if key in new.aimed or abs(self._met(new, key) - self._met(old, key)) > MOVED:
                 continue
-            found[key] = {}
+            beliefs[key] = {}
             for index in self._item_bank.weights:
                 base, version = old.items[key][index], new.items[key][index]
                 place = (id(base), id(version))
                 if place not in same:
                     model, edits = self._item_bank.models[index]
                     same[place] = model.before(base, version, edits)
-                found[key][index] = same[place]
-        return found
+                beliefs[key][index] = same[place]
+        return beliefs
 
     def _forget(self) -> None:
         self._probabilities.clear()
@@ -321,18 +321,18 @@ class Beliefs:
             self._probabilities[version] = self._probability(self._versions[version])
         return self._probabilities[version]
 
-    def _probability(self, found: _Version) -> float:
+    def _probability(self, entry: _Version) -> float:
         counted = self._counted
-        if counted is not None and not found.known and max(found.away.values(), default=0) <= 0:
-            return min(sum(_counted_chances(self._item_bank, found, counted)), 1.0)
+        if counted is not None and not entry.known and max(entry.away.values(), default=0) <= 0:
+            return min(sum(_counted_chances(self._item_bank, entry, counted)), 1.0)
         # Before an edit the kinds of worker believe alike: what follows from equal odds is worked
         # out once.
         chances: dict[tuple[object, ...], float] = {}
         total = 0.0
         for one, other, weight in self._members():
-            met = (one, *(beliefs[other].met for beliefs in found.items.values()))
+            met = (one, *(beliefs[other].met for beliefs in entry.items.values()))
             if met not in chances:
-                chances[met] = self.contract.probability(self._odds(found, one, other))
+                chances[met] = self.contract.probability(self._odds(entry, one, other))
             total += weight * chances[met]
         return min(total, 1.0)
 
@@ -360,30 +360,30 @@ class Beliefs:
         """
         if self.has_scales:
             return 0.0
-        found = self._versions[version]
+        entry = self._versions[version]
         total = 0.0
         for one, other, weight in self._members():
-            met = self.contract.likeliest(self._odds(found, one, other), self._bad)
+            met = self.contract.likeliest(self._odds(entry, one, other), self._bad)
             errors = self._item_bank.models[other].judges
             good = [key for key in self._yes_no if (met[key] == 1.0) != (key in self._bad)]
             looks = [_so_many_misread(good, self._bad, errors, marks) for marks in refusals]
             total += weight * prod(looks)
         return min(total, 1.0)
 
-    def _odds(self, found: _Version, score_member: int, item_member: int) -> dict[Key, Odds | None]:
+    def _odds(self, entry: _Version, score_member: int, item_member: int) -> dict[Key, Odds | None]:
         odds: dict[Key, Odds | None] = {}
         for key in self._questions:
             is_bad = key in self._bad
-            if found.away.get(key, 0) > 0:
+            if entry.away.get(key, 0) > 0:
                 odds[key] = None
-            elif key in found.items:
-                met = found.items[key][item_member].met
+            elif key in entry.items:
+                met = entry.items[key][item_member].met
                 odds[key] = 1.0 - met if is_bad else met
-            elif key in found.scores:
-                atoms = found.scores[key][score_member].atoms
+            elif key in entry.scores:
+                atoms = entry.scores[key][score_member].atoms
                 odds[key] = [Atom(w, 100.0 - m, v) for w, m, v in atoms] if is_bad else atoms
             else:
-                odds[key] = (Atom(1.0, found.known[key] or 0.0, 0.0),)
+                odds[key] = (Atom(1.0, entry.known[key] or 0.0, 0.0),)
         return odds
 
     def outlook(self, version: str) -> Outlook:
@@ -391,33 +391,33 @@ class Beliefs:
         judges.
         """
         if version not in self._outlooks:
-            found = self._versions[version]
+            entry = self._versions[version]
             items = {
-                key: None if found.away.get(key, 0) > 0 else self._moments(found, key)
+                key: None if entry.away.get(key, 0) > 0 else self._moments(entry, key)
                 for key in self._questions
             }
             self._outlooks[version] = Outlook(*self.contract.moments(items))
         return self._outlooks[version]
 
-    def _moments(self, found: _Version, key: Key) -> Moments:
+    def _moments(self, entry: _Version, key: Key) -> Moments:
         """Mean and variance of an item's answer in points. What code has not answered is as good as
         not met.
         """
-        if key in found.known:
-            return Moments(found.known[key] or 0.0, 0.0)
-        if key in found.items:
-            met = self._met(found, key)
+        if key in entry.known:
+            return Moments(entry.known[key] or 0.0, 0.0)
+        if key in entry.items:
+            met = self._met(entry, key)
             moments = Moments(100.0 * met, 1e4 * met * (1.0 - met))
         else:
-            parts = [(w, found.scores[key][index]) for index, w in self._score_bank.weights.items()]
+            parts = [(w, entry.scores[key][index]) for index, w in self._score_bank.weights.items()]
             mean = sum([w * one.mean for w, one in parts])
             moments = Moments(
                 mean, sum([w * (one.var + (one.mean - mean) ** 2) for w, one in parts])
             )
         return Moments(100.0 - moments.mean, moments.var) if key in self._bad else moments
 
-    def _met(self, found: _Version, key: Key) -> float:
-        beliefs = found.items[key]
+    def _met(self, entry: _Version, key: Key) -> float:
+        beliefs = entry.items[key]
         return sum([w * beliefs[index].met for index, w in self._item_bank.weights.items()])
 
     def value(self, version: str) -> float:
@@ -428,32 +428,32 @@ class Beliefs:
         """The items that an edit can improve: what is more likely unmet than met, what code found
         unmet, and anchored ones that are short of full marks.
         """
-        found = self._versions[version]
+        entry = self._versions[version]
         return [
             key
             for key in self._questions
-            if found.away.get(key, 0) <= 0 and self._is_short(found, key)
+            if entry.away.get(key, 0) <= 0 and self._is_short(entry, key)
         ]
 
-    def _is_short(self, found: _Version, key: Key) -> bool:
-        if key in found.items:
-            return self._met(found, key) < 0.5
-        points = self._points(found, key)
+    def _is_short(self, entry: _Version, key: Key) -> bool:
+        if key in entry.items:
+            return self._met(entry, key) < 0.5
+        points = self._points(entry, key)
         return points is not None and points < 99.5
 
-    def _points(self, found: _Version, key: Key) -> float | None:
+    def _points(self, entry: _Version, key: Key) -> float | None:
         """How good an item is, in points; None where code has not answered."""
-        if key in found.known and found.known[key] is None:
+        if key in entry.known and entry.known[key] is None:
             return None
-        points = self._moments(found, key).mean
+        points = self._moments(entry, key).mean
         return 100.0 - points if key in self._bad else points
 
     def aims(self, version: str) -> dict[str, list[Key]]:
         """The items that an edit of each criterion would be given, by criterion."""
-        found: dict[str, list[Key]] = {}
+        aims: dict[str, list[Key]] = {}
         for key in self.unmet(version):
-            found.setdefault(key[0], []).append(key)
-        return found
+            aims.setdefault(key[0], []).append(key)
+        return aims
 
     def value_of_aim(
         self, version: str, criterion: str, items: Sequence[Key], boldness: float = 1.0
@@ -471,14 +471,14 @@ class Beliefs:
 
     def _gain(self, version: str, criterion: str, items: Sequence[Key]) -> float:
         """Points that an edit is expected to bring the criterion."""
-        found = self._versions[version]
+        entry = self._versions[version]
         applying = [
-            key for key in self._questions if key[0] == criterion and found.away.get(key, 0) <= 0
+            key for key in self._questions if key[0] == criterion and entry.away.get(key, 0) <= 0
         ]
         total = 0.0
         for key in items:
-            points = self._points(found, key) or 0.0
-            total += GAIN * headroom(points) if key in found.scores else FIXED * (100.0 - points)
+            points = self._points(entry, key) or 0.0
+            total += GAIN * headroom(points) if key in entry.scores else FIXED * (100.0 - points)
         return total / len(applying)
 
     @property
@@ -486,16 +486,16 @@ class Beliefs:
         """What the votes taught about the judges: their error in points and their rate of
         misreading, where asked.
         """
-        found = {}
+        noise = {}
         if self._anchored:
             bank = self._score_bank
-            found["sd"] = sum(w * bank.models[index].sd for index, w in bank.weights.items())
+            noise["sd"] = sum(w * bank.models[index].sd for index, w in bank.weights.items())
         if self._yes_no:
             flips = self._item_bank
-            found["flip"] = sum(
+            noise["flip"] = sum(
                 w * flips.models[index].judges.flip for index, w in flips.weights.items()
             )
-        return found
+        return noise
 
 
 B = TypeVar("B")
@@ -543,7 +543,7 @@ def _changed(
     alike stay so.
     """
     same: dict[tuple[int, bool], B] = {}
-    found: dict[Key, dict[int, B]] = {}
+    changed: dict[Key, dict[int, B]] = {}
     for key, believed in beliefs.items():
         hit, own = key in aimed, {}
         for index in bank.weights:
@@ -551,5 +551,5 @@ def _changed(
             if place not in same:
                 same[place] = edited(index, believed[index], hit)
             own[index] = same[place]
-        found[key] = own
-    return found
+        changed[key] = own
+    return changed

@@ -149,10 +149,10 @@ class VersionComparison:
 
     def _path(self, version: str) -> list[str]:
         """The versions from the original to this one, both included."""
-        found = [version]
-        while found[-1] != self._original:
-            found.append(self._edits[found[-1]].base)
-        return found[::-1]
+        path = [version]
+        while path[-1] != self._original:
+            path.append(self._edits[path[-1]].base)
+        return path[::-1]
 
     # ------------------------------------------------------------------------------------------------
     # checks
@@ -196,11 +196,11 @@ class VersionComparison:
         """The items that judges answer with yes or no, by what happened to them: many have the same
         history.
         """
-        found: dict[_History, list[Key]] = {}
+        histories: dict[_History, list[Key]] = {}
         for key, item in self._questions.items():
             if item.check is None and item.anchors is None:
-                found.setdefault(self._history(key), []).append(key)
-        return found
+                histories.setdefault(self._history(key), []).append(key)
+        return histories
 
     def _judged_assumptions(
         self, ends: Mapping[_History, ItemNode]
@@ -330,7 +330,9 @@ class VersionComparison:
             for key, mark in look.marks.items():
                 if isinstance(mark.answer, bool):
                     votes.setdefault(key, []).append(mark.answer != (key in self._bad))
-        return {key: sum(found) / len(found) for key, found in votes.items()}
+        return {
+            key: sum(votes_on_item) / len(votes_on_item) for key, votes_on_item in votes.items()
+        }
 
     def _prior(self, *, is_quiet: bool, others: int) -> float:
         """The probability of an assumption about the judges before the first vote."""
@@ -493,10 +495,10 @@ def _shares(logs: Mapping[K, float]) -> dict[K, float]:
 
 def _worth(criteria: Sequence[Criterion], share: float = 100.0) -> dict[Key, float]:
     """Points of the whole that each item is worth, by its weight among its siblings."""
-    found: dict[Key, float] = {}
+    worth: dict[Key, float] = {}
     total = sum(max(float(one.weight), 0.0) for one in criteria) or 1.0
     for one in criteria:
         own = share * abs(float(one.weight)) / total
-        found.update({(one.id, item.id): own / len(one.items) for item in one.items})
-        found.update(_worth(one.children, own))
-    return found
+        worth.update({(one.id, item.id): own / len(one.items) for item in one.items})
+        worth.update(_worth(one.children, own))
+    return worth

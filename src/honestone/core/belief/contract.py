@@ -198,9 +198,9 @@ class ContractModel:
         """Mean and variance of each criterion that applies, and of the whole, from those of the
         items.
         """
-        found: dict[str, Moments] = {}
-        overall = self._moments(self.top, items, found)
-        return found, overall or Moments(0.0, 0.0)
+        moments: dict[str, Moments] = {}
+        overall = self._moments(self.top, items, moments)
+        return moments, overall or Moments(0.0, 0.0)
 
     def _moments(
         self,
@@ -222,9 +222,9 @@ class ContractModel:
         self, criteria: Mapping[str, Moments], by: Mapping[str, float]
     ) -> tuple[dict[str, Moments], Moments]:
         """The moments after criteria with items moved by so many points of their own."""
-        found: dict[str, Moments] = {}
-        overall = self._moved(self.top, criteria, by, found)
-        return found, overall or Moments(0.0, 0.0)
+        moved: dict[str, Moments] = {}
+        overall = self._moved(self.top, criteria, by, moved)
+        return moved, overall or Moments(0.0, 0.0)
 
     def _moved(
         self,

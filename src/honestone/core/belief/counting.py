@@ -90,14 +90,14 @@ class CountedContract:
 
     def parts_by_history(self, history: Callable[[Key], H]) -> tuple[PartHistories[H], ...]:
         """For each part, how many of its items have each history."""
-        found = []
+        parts = []
         for keys in self.keys:
             counts: dict[H, int] = {}
             for key in keys:
                 own = history(key)
                 counts[own] = counts.get(own, 0) + 1
-            found.append(tuple(sorted(counts.items(), key=_in_order)))
-        return tuple(found)
+            parts.append(tuple(sorted(counts.items(), key=_in_order)))
+        return tuple(parts)
 
 
 def counts_of(histories: Iterable[H]) -> PartHistories[H]:
@@ -175,14 +175,14 @@ def convolved(left: Sequence[float], right: Sequence[float]) -> list[float]:
     if len(left) < len(right):
         left, right = right, left
     size = len(left)
-    found = [0.0] * (size + len(right) - 1)
+    product = [0.0] * (size + len(right) - 1)
     for place, chance in enumerate(right):
         if chance > 0.0:
-            found[place : place + size] = [
+            product[place : place + size] = [
                 old + chance * new
-                for old, new in zip(found[place : place + size], left, strict=True)
+                for old, new in zip(product[place : place + size], left, strict=True)
             ]
-    return found
+    return product
 
 
 def _with(whole: Counts, part: Counts) -> Counts:
@@ -198,6 +198,6 @@ def _with(whole: Counts, part: Counts) -> Counts:
 def _on_grid(counts: Counts) -> Counts:
     if counts.step == 1:
         return counts
-    found = [0.0] * ((len(counts.chances) - 1) * counts.step + 1)
-    found[:: counts.step] = counts.chances
-    return Counts(counts.first, 1, found)
+    grid = [0.0] * ((len(counts.chances) - 1) * counts.step + 1)
+    grid[:: counts.step] = counts.chances
+    return Counts(counts.first, 1, grid)

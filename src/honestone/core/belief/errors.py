@@ -83,27 +83,27 @@ class ErrorModel:
 
     def likelihood(self, history: History) -> Likelihood:
         """How probable these answers are in each state of the item."""
-        found = self._known.get(history)
-        if found is None:
+        remembered = self._known.get(history)
+        if remembered is None:
             unmet = met = 0.0
             if_unmet = [self._row(False, one.held_out, one.yes, one.no) for one in history]
             if_met = [self._row(True, one.held_out, one.no, one.yes) for one in history]
             for node, (_, weight) in enumerate(NODES):
                 unmet += weight * _product([row[node] for row in if_unmet])
                 met += weight * _product([row[node] for row in if_met])
-            found = Likelihood(max(unmet, 1e-300), max(met, 1e-300))
+            remembered = Likelihood(max(unmet, 1e-300), max(met, 1e-300))
             if len(self._known) < _MOST_KNOWN:
-                self._known[history] = found
-        return found
+                self._known[history] = remembered
+        return remembered
 
     def _row(self, is_met: bool, held_out: bool, wrong: int, right: int) -> list[float]:
         """P(one judge misread the item so often, and so often not), on each node of the shared
         error.
         """
         place = (is_met, held_out, wrong, right)
-        found = self._rows.get(place)
-        if found is None:
-            found = self._rows[place] = [
+        remembered = self._rows.get(place)
+        if remembered is None:
+            remembered = self._rows[place] = [
                 sum(
                     [
                         weight * rate**wrong * (1.0 - rate) ** right
@@ -112,7 +112,7 @@ class ErrorModel:
                 )
                 for rate in self._rates[is_met, held_out]
             ]
-        return found
+        return remembered
 
     def _looks_of_one(self, rate: float) -> tuple[tuple[float, float], ...]:
         """What the looks of one judge at one item may be like: each with its probability and the
@@ -129,7 +129,7 @@ class ErrorModel:
         """P(misread), by node of the shared error; whether the item is met, and whether the judge
         is held out.
         """
-        found = {}
+        rates = {}
         for is_met, rate in ((False, self.rates.unmet), (True, self.rates.met)):
             edge = NormalDist().inv_cdf(rate)
             for held_out, load in (
@@ -137,10 +137,10 @@ class ErrorModel:
                 (True, WITNESS_LOAD * sqrt(self.shared)),
             ):
                 rest = sqrt(1.0 - load * load)
-                found[is_met, held_out] = [
+                rates[is_met, held_out] = [
                     _inside(below((edge - load * s) / rest)) for s, _ in NODES
                 ]
-        return found
+        return rates
 
 
 def _product(factors: list[float]) -> float:

@@ -162,13 +162,13 @@ class ItemModel:
         """P(the next look misreads an item that is met, or unmet), on each node, after so many looks
         of this judge that did and did not.
         """
-        found = []
+        chances = []
         for row in self._rates[is_met, held_out]:
             weighted = [
                 w * p**wrong * (1.0 - p) ** right for p, (_, w) in zip(row, NODES, strict=True)
             ]
-            found.append(sum([w * p for w, p in zip(weighted, row, strict=True)]) / sum(weighted))
-        return found
+            chances.append(sum([w * p for w, p in zip(weighted, row, strict=True)]) / sum(weighted))
+        return chances
 
     @cached_property
     def _rates(self) -> dict[tuple[bool, bool], list[list[float]]]:

@@ -27,10 +27,10 @@ class Results(Generic[T]):
 
     def get(self, number: int) -> T | None:
         """None where it is not known."""
-        found = self.used.get(number)
-        if found is None and (found := self._before.get(number)) is not None:
-            self.used[number] = found
-        return found
+        remembered = self.used.get(number)
+        if remembered is None and (remembered := self._before.get(number)) is not None:
+            self.used[number] = remembered
+        return remembered
 
     def keep(self, number: int, result: T) -> T:
         self.used[number] = result
@@ -55,8 +55,8 @@ class ComparisonMemory:
     def results(self, kind: str, *assumption: Hashable) -> Results[T]:
         """Those of one kind; a kind has results of one type."""
         place = (kind, *assumption)
-        found = self._results.get(place)
-        if found is None:
+        remembered = self._results.get(place)
+        if remembered is None:
             before = self._before.get(place)
-            found = self._results[place] = Results({} if before is None else before.used)
-        return cast(Results[T], found)
+            remembered = self._results[place] = Results({} if before is None else before.used)
+        return cast(Results[T], remembered)

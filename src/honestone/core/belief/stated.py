@@ -121,14 +121,14 @@ def stated_belief(
         return None
     target = None if rubric.sure is None else float(rubric.sure)
     grounds = grounds_of(ballots)
-    found = StatedBelief(
+    belief = StatedBelief(
         probability=chance,
         target=target,
         looks=sum([one.looks or 0 for one in grounds]),
         max_looks=None if target is None else rubric.max_looks or DEFAULT_LOOKS,
         rests_on=grounds,
     )
-    return settled(found, is_exhausted=target is not None and all_repeat(ballots))
+    return settled(belief, is_exhausted=target is not None and all_repeat(ballots))
 
 
 def settled(belief: StatedBelief, *, is_exhausted: bool = False) -> StatedBelief:
@@ -160,11 +160,11 @@ def _log_odds(chance: float) -> float:
 
 def looks_at(ballots: Iterable[Ballot]) -> Mapping[str, list[Ballot]]:
     """The looks that count, by judge."""
-    found: dict[str, list[Ballot]] = {}
+    looks: dict[str, list[Ballot]] = {}
     for ballot in ballots:
         if ballot.judge != CHECK and ballot.marks and not ballot.tampered:
-            found.setdefault(ballot.voter, []).append(ballot)
-    return found
+            looks.setdefault(ballot.voter, []).append(ballot)
+    return looks
 
 
 def alike(looks: Sequence[Ballot]) -> int:

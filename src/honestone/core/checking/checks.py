@@ -161,11 +161,11 @@ def searches(check: Check, text: str) -> list[tuple[re.Pattern[str], str]]:
     """What a `regex` check searches, and by which pattern, one after the other until one is found."""
     if is_javascript(check):
         return [(compile_javascript(str(check.value)), units(text))]
-    found = [(compile_regex(check.value), text)]
+    searches = [(compile_regex(check.value), text)]
     if is_exact(check) or _asks_for_form(check):
-        return found
+        return searches
     other = (compile_regex(normal_value(check.value)), normal(text))
-    return found if other == found[0] else [*found, other]
+    return searches if other == searches[0] else [*searches, other]
 
 
 # Kinds that compare texts: as they are written, else in normal form.

@@ -128,29 +128,29 @@ def fields_answer(check: Check, document: object) -> tuple[bool, str | None]:
 
 def field_problem(rule: FieldRule, document: object) -> str | None:
     """What is wrong with one field; None when it is as expected."""
-    found, is_there = look_up(document, rule.path)
+    value, is_there = look_up(document, rule.path)
     name = visible(rule.path, 60)
     if not is_there:
         return f"{name} is missing"
-    if _fits(rule, found):
+    if _fits(rule, value):
         return None
-    return f"{name} is {_shown(found)}, not {_shown(rule.expected)}"
+    return f"{name} is {_shown(value)}, not {_shown(rule.expected)}"
 
 
-def _fits(rule: FieldRule, found: object) -> bool:
+def _fits(rule: FieldRule, value: object) -> bool:
     match rule.match:
         case "numeric_tolerance":
-            number, wanted = number_of(found), number_of(rule.expected)
-            if number is None and _is_too_long_a_number(found):
+            number, wanted = number_of(value), number_of(rule.expected)
+            if number is None and _is_too_long_a_number(value):
                 raise GaveUp(f"the number at {visible(rule.path, 60)} is too long to be compared")
             if number is None or wanted is None:
                 return False
             margin = rule.tolerance * abs(wanted) if rule.relative else rule.tolerance
             return abs(number - wanted) <= margin
         case "date":
-            return bool(_days(found, rule.formats) & _days(rule.expected, rule.formats))
+            return bool(_days(value, rule.formats) & _days(rule.expected, rule.formats))
         case _:
-            return same(rule.expected, found)
+            return same(rule.expected, value)
 
 
 # -------------------------------------------------------------------------------------------------------------
@@ -264,8 +264,8 @@ def _days(value: object, formats: Sequence[str]) -> frozenset[Date]:
         return frozenset()
     for written in formats:
         pattern = date_pattern(written)
-        found = pattern.fullmatch(value) if pattern is not None else None
-        day = _day(found.groupdict()) if found is not None else None
+        match = pattern.fullmatch(value) if pattern is not None else None
+        day = _day(match.groupdict()) if match is not None else None
         if day is not None:
             return frozenset({day})
     return frozenset()

@@ -122,10 +122,10 @@ def _blanked(text: str, start: str, end: str) -> str:
     """The text with spaces in the place of all that is between two marks, and of the marks."""
     parts, at = [], 0
     while (begin := text.find(start, at)) >= 0 and (
-        found := text.find(end, begin + len(start))
+        close := text.find(end, begin + len(start))
     ) >= 0:
-        parts += [text[at:begin], " " * (found + len(end) - begin)]
-        at = found + len(end)
+        parts += [text[at:begin], " " * (close + len(end) - begin)]
+        at = close + len(end)
     return "".join([*parts, text[at:]])
 
 

@@ -135,28 +135,30 @@ class Plan:
 
     def differences(self, other: Plan) -> list[str]:
         """The differences to another plan of the same request, in words."""
-        found = []
+        changes = []
         if other.code != self.code:
-            found.append(
+            changes.append(
                 f"its code is another one (version {other.version} here, {self.version} ordered the run)"
             )
-        found += [
+        changes += [
             f"the judge `{name}` is another one" for name in _changed(self.judges, other.judges)
         ]
         if other.target != self.target:
-            found.append("the target is another one")
+            changes.append("the target is another one")
         if other.artifact != self.artifact:
-            found.append("the artifact is another one")
+            changes.append("the artifact is another one")
         if other.sandbox != self.sandbox:
             here, there = (one.sandbox or "not needed" for one in (other, self))
             remedy = f" (ordered with `--sandbox {here}` it can run here)" if other.sandbox else ""
-            found.append(
+            changes.append(
                 f"the sandbox of its checks is {here} here, and was {there} where the run was ordered{remedy}"
             )
-        found += [f"the file `{name}` is another one" for name in _changed(self.files, other.files)]
-        if other.contract != self.contract and not found:
-            found.append("the contract is another one")
-        return found
+        changes += [
+            f"the file `{name}` is another one" for name in _changed(self.files, other.files)
+        ]
+        if other.contract != self.contract and not changes:
+            changes.append("the contract is another one")
+        return changes
 
 
 def _changed(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterable[str]:

@@ -25,12 +25,12 @@ class RateLimits:
 
     def lines(self, tokens: int) -> dict[str, float]:
         """What a call with so many tokens takes of each line: seconds by its name."""
-        found = {}
+        rates = {}
         if self.requests_per_minute is not None:
-            found[f"{self.account} requests"] = 60 / self.requests_per_minute
+            rates[f"{self.account} requests"] = 60 / self.requests_per_minute
         if self.tokens_per_minute is not None:
-            found[f"{self.account} tokens"] = 60 * tokens / self.tokens_per_minute
-        return found
+            rates[f"{self.account} tokens"] = 60 * tokens / self.tokens_per_minute
+        return rates
 
 
 def wait_of(ahead: float, taken: float) -> float:

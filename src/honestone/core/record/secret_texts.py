@@ -80,24 +80,24 @@ def key_in(content: bytes) -> str | None:
     if b"\0" in content[:200]:  # UTF-16
         content = content.replace(b"\0", b"")
     marks = (
-        found
-        for found in _MARKS.finditer(content)
-        if not _PLACEHOLDER.search(found[0].decode("latin-1"))
+        mark
+        for mark in _MARKS.finditer(content)
+        if not _PLACEHOLDER.search(mark[0].decode("latin-1"))
     )
-    if (found := next(marks, None)) is not None:
-        return f"line {_line(content, found)} holds what looks like a private key or a token"
-    for found in _IN_ADDRESS.finditer(content):
-        if _is_random(found[1].decode("latin-1"), least=8):
-            return f"line {_line(content, found)} has an address with a password in it"
-    for found in _PAIR.finditer(content):
-        name, value = found[1].decode("latin-1"), (found[2] or found[3]).decode("latin-1")
+    if (mark := next(marks, None)) is not None:
+        return f"line {_line(content, mark)} holds what looks like a private key or a token"
+    for mark in _IN_ADDRESS.finditer(content):
+        if _is_random(mark[1].decode("latin-1"), least=8):
+            return f"line {_line(content, mark)} has an address with a password in it"
+    for mark in _PAIR.finditer(content):
+        name, value = mark[1].decode("latin-1"), (mark[2] or mark[3]).decode("latin-1")
         if looks_secret(name) and not _NO_SECRET.search(name) and _is_random(value):
-            return f"line {_line(content, found)} gives `{name}` a value that looks like a key"
+            return f"line {_line(content, mark)} gives `{name}` a value that looks like a key"
     return None
 
 
-def _line(content: bytes, found: re.Match[bytes]) -> int:
-    return content.count(b"\n", 0, found.start()) + 1
+def _line(content: bytes, mark: re.Match[bytes]) -> int:
+    return content.count(b"\n", 0, mark.start()) + 1
 
 
 def _is_random(value: str, least: int = _LEAST_LENGTH) -> bool:

@@ -72,8 +72,8 @@ class StoreAddress:
     def _secrets(self) -> list[str]:
         _, _, password, _, query = _parts(self.url)
         pairs = [pair.partition("=") for pair in query.split("&")]
-        found = [password, *(value for key, _, value in pairs if key in _SECRET)]
-        every = {one for secret in found for one in (secret, unquote(secret)) if one}
+        secrets = [password, *(value for key, _, value in pairs if key in _SECRET)]
+        every = {one for secret in secrets for one in (secret, unquote(secret)) if one}
         return sorted(every, key=len, reverse=True)
 
 

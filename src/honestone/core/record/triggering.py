@@ -34,19 +34,19 @@ class Triggering:
 
 def triggering_of(records: Iterable[CaseRecord]) -> Triggering | None:
     """None where no case asks for it."""
-    found = [
+    cases = [
         (wanted, _picked_up(one, wanted))
         for one in records
         if (wanted := _wanted(one.case.rubric)) is not None
     ]
-    if not found:
+    if not cases:
         return None
-    right = sum(wanted and did is True for wanted, did in found)
+    right = sum(wanted and did is True for wanted, did in cases)
     return Triggering(
-        cases=len(found),
-        unknown=sum(did is None for _, did in found),
-        precision=_share(right, sum(did is True for _, did in found)),
-        recall=_share(right, sum(wanted and did is not None for wanted, did in found)),
+        cases=len(cases),
+        unknown=sum(did is None for _, did in cases),
+        precision=_share(right, sum(did is True for _, did in cases)),
+        recall=_share(right, sum(wanted and did is not None for wanted, did in cases)),
     )
 
 

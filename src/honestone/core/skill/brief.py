@@ -353,7 +353,7 @@ def failures_in_words(tasks: Sequence[str], lessons: Sequence[str] = ()) -> str 
     parts = (("Tasks that failed before the edit:", tasks), ("Tried before and put back:", lessons))
     return (
         "\n".join(
-            "\n".join([title, *(f"- {one}" for one in found)]) for title, found in parts if found
+            "\n".join([title, *(f"- {one}" for one in lines)]) for title, lines in parts if lines
         )
         or None
     )

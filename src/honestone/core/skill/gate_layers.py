@@ -214,8 +214,8 @@ def _compile(evidence: Evidence) -> LayerResult:
 
 
 def _lint(evidence: Evidence) -> LayerResult:
-    found = list(_style(evidence.before, evidence.after))
-    return LayerResult(layer="lint", passed=not found, details=_first_of(found) or "OK")
+    remarks = list(_style(evidence.before, evidence.after))
+    return LayerResult(layer="lint", passed=not remarks, details=_first_of(remarks) or "OK")
 
 
 def _style(before: Version, after: Version) -> Iterator[str]:
@@ -278,22 +278,22 @@ def _rates(evaluation: Fields) -> str:
 
 def _review(evidence: Evidence) -> LayerResult:
     ranked = evidence.ranked
-    found = []
+    problems = []
     if ranked.get("recommendation") == Recommendation.REJECT:
         blockers = ranked.get("blockers")
         named = [_short_text(one) for one in blockers] if isinstance(blockers, list) else []
-        found.append(f"the ranking rejects it{': ' + ', '.join(named) if named else ''}")
+        problems.append(f"the ranking rejects it{': ' + ', '.join(named) if named else ''}")
     if (
         _mapping(ranked.get("panel")).get("final_recommendation") == Recommendation.REJECT
-        and not found
+        and not problems
     ):
-        found.append("the panel rejects it")
+        problems.append("the panel rejects it")
     if _mapping(ranked.get("llm_verdict")).get("decision") == "reject":
-        found.append("the model that judged it rejects it")
+        problems.append("the model that judged it rejects it")
     if evidence.is_vetoed:
-        found.append("a person has turned down exactly these bytes before")
+        problems.append("a person has turned down exactly these bytes before")
     recommendation = _word(ranked.get("recommendation"))
-    return _blocking("review", found, f"recommendation {recommendation}")
+    return _blocking("review", problems, f"recommendation {recommendation}")
 
 
 def _human_review(evidence: Evidence) -> LayerResult:
@@ -345,15 +345,15 @@ ADVISORY: Final = ("lint", "human_review")
 # pieces
 
 
-def _blocking(layer: str, found: list[str], fine: str) -> LayerResult:
+def _blocking(layer: str, problems: list[str], fine: str) -> LayerResult:
     return LayerResult(
-        layer=layer, passed=not found, details=_first_of(found) or fine, blocks=bool(found)
+        layer=layer, passed=not problems, details=_first_of(problems) or fine, blocks=bool(problems)
     )
 
 
-def _first_of(found: list[str]) -> str:
-    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return "; ".join(found[:_SHOWN]) + more
+def _first_of(problems: list[str]) -> str:
+    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+    return "; ".join(problems[:_SHOWN]) + more
 
 
 def evaluation_figure(evaluation: Fields, key: str) -> object:

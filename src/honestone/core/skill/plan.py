@@ -288,12 +288,12 @@ def _guesses(path: str, before: str, after: str) -> list[EditSection]:
     known = {(section.level, section.title) for section in old}
     added = [section for section in new if (section.level, section.title) not in known]
     if len(added) == 1:
-        found = EditSection(target=path, heading=added[0].heading, lines=_content(after, added[0]))
+        edit = EditSection(target=path, heading=added[0].heading, lines=_content(after, added[0]))
         follower = next((one for one in new if one.start >= added[0].end), None)
         return (
-            [found]
+            [edit]
             if follower is None
-            else [found, replace(found, action=INSERT, before=follower.heading)]
+            else [edit, replace(edit, action=INSERT, before=follower.heading)]
         )
     if added or len(old) != len(new):
         return []

@@ -146,12 +146,12 @@ def _front(version: Version) -> str | None:
 
 def _added_lines(old: Version, new: Version) -> list[str]:
     """The lines with words that are in the new text of a file and not in the old."""
-    found = []
+    added = []
     for path in touched(old, new):
         known = set(old.texts.get(path, "").splitlines())
         lines = new.texts.get(path, "").splitlines()
-        found += [line for line in lines if line not in known and re.search(r"\w", line)]
-    return found
+        added += [line for line in lines if line not in known and re.search(r"\w", line)]
+    return added
 
 
 # A score of 6 or more speaks for a candidate.

@@ -98,13 +98,13 @@ class Decided(NamedTuple):
 
 
 def decide_skill(
-    found: SkillResult, comparison: RunComparison, *, is_gated: bool, own: Verdict | None
+    judged: SkillResult, comparison: RunComparison, *, is_gated: bool, own: Verdict | None
 ) -> Decided:
     """The verdict on a skill. A pass of the rates holds only as long as nothing else speaks against
     it: no task in common, a gate that was asked for, the skill's `own` bar (None: it has none).
     """
-    if found.verdict is not SkillVerdict.PASS:
-        return Decided(found.verdict, (found.reason,) if found.reason else ())
+    if judged.verdict is not SkillVerdict.PASS:
+        return Decided(judged.verdict, (judged.reason,) if judged.reason else ())
     if not comparison.found.pairs:
         return Decided(SkillVerdict.ERROR, comparison.verdict.reasons)
     if is_gated and comparison.verdict.outcome is Outcome.FAIL:
@@ -112,7 +112,7 @@ def decide_skill(
     if own is not None and own.outcome is not Outcome.PASS:
         is_failure = own.outcome is Outcome.FAIL
         return Decided(SkillVerdict.FAIL if is_failure else SkillVerdict.ERROR, own.reasons)
-    return Decided(SkillVerdict.PASS, (found.reason,) if found.reason else ())
+    return Decided(SkillVerdict.PASS, (judged.reason,) if judged.reason else ())
 
 
 def joint_verdict(verdicts: Sequence[Verdict]) -> Verdict:
@@ -293,32 +293,34 @@ def _spend_to_plain(spend: Spend) -> _PlainSpend:
 
 def comparison_to_plain(comparison: RunComparison) -> PlainComparison:
     """A comparison as a run stores it."""
-    found = comparison.found
+    compared = comparison.found
     return {
         "schema": COMPARISON,
         "baseline": comparison.baseline,
         "candidate": comparison.candidate,
         "verdict": str(comparison.verdict.outcome),
         "reasons": list(comparison.verdict.reasons),
-        "delta": None if found.delta is None else float(found.delta),
-        "interval": None if found.interval is None else [float(end) for end in found.interval],
-        "score_delta": None if found.score_delta is None else to_points(found.score_delta),
+        "delta": None if compared.delta is None else float(compared.delta),
+        "interval": None
+        if compared.interval is None
+        else [float(end) for end in compared.interval],
+        "score_delta": None if compared.score_delta is None else to_points(compared.score_delta),
         "score_interval": None
-        if found.score_interval is None
-        else [to_points(end) for end in found.score_interval],
-        "p": found.p,
-        "wins": found.wins,
-        "losses": found.losses,
-        "ties": found.ties,
-        "regressions": list(found.regressions),
-        "improvements": list(found.improvements),
-        "missing": list(found.missing),
-        "new": list(found.new),
-        "undecided": list(found.undecided),
-        "unstable": list(found.unstable),
-        "low_confidence_cases": found.low_confidence,
+        if compared.score_interval is None
+        else [to_points(end) for end in compared.score_interval],
+        "p": compared.p,
+        "wins": compared.wins,
+        "losses": compared.losses,
+        "ties": compared.ties,
+        "regressions": list(compared.regressions),
+        "improvements": list(compared.improvements),
+        "missing": list(compared.missing),
+        "new": list(compared.new),
+        "undecided": list(compared.undecided),
+        "unstable": list(compared.unstable),
+        "low_confidence_cases": compared.low_confidence,
         "notes": list(comparison.notes),
-        "cases": [_pair_to_plain(pair) for pair in found.pairs],
+        "cases": [_pair_to_plain(pair) for pair in compared.pairs],
     }
 
 

@@ -38,8 +38,8 @@ def skill_name(text: str, folder: str) -> str:
     own.
     """
     front = re.match(r"\A---\s*\n(.*?)\n---\s*(\n|\Z)", text, re.S)
-    found = re.search(r"^name:\s*[\"']?([^\"'\n#]+)", front[1], re.M) if front else None
-    name = found[1].strip() if found else ""
+    match = re.search(r"^name:\s*[\"']?([^\"'\n#]+)", front[1], re.M) if front else None
+    name = match[1].strip() if match else ""
     return name if re.fullmatch(r"[\w][\w.-]*", name) else folder
 
 
@@ -197,14 +197,14 @@ class NoSuchSection(ValueError):
 
 def sections(text: str) -> list[Section]:
     """Every section. One ends where the next of its own or a higher level begins."""
-    found = list(_headings(text))
-    ends = [len(text)] * len(found)
+    headings = list(_headings(text))
+    ends = [len(text)] * len(headings)
     still_open: list[int] = []
-    for at, (level, _, start) in enumerate(found):
-        while still_open and found[still_open[-1]][0] >= level:
+    for at, (level, _, start) in enumerate(headings):
+        while still_open and headings[still_open[-1]][0] >= level:
             ends[still_open.pop()] = start
         still_open.append(at)
-    return [Section(*heading, end) for heading, end in zip(found, ends, strict=True)]
+    return [Section(*heading, end) for heading, end in zip(headings, ends, strict=True)]
 
 
 def _headings(text: str) -> Iterator[tuple[int, str, int]]:

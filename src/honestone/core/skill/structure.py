@@ -48,8 +48,8 @@ def check_structure(version: Version, *, folder: str) -> list[StructureRemark]:
     name.
     """
     text = version.texts.get(SKILL_FILE, "")
-    found = [*_front(text, folder), *_body(text), *_links(text, version)]
-    return sorted(found, key=lambda one: one.line)
+    remarks = [*_front(text, folder), *_body(text), *_links(text, version)]
+    return sorted(remarks, key=lambda one: one.line)
 
 
 # ------------------------------------------------------------------------------------------------

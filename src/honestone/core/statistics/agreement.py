@@ -138,16 +138,16 @@ def _alphas(units: Mapping[_Unit, int]) -> dict[Level, float | None]:
     for unit, times in units.items():
         for value, count in unit:
             totals[value] += times * count
-    found: dict[Level, float | None] = dict.fromkeys(Level)
-    found[Level.NOMINAL] = _alpha(units, totals, _unequal)
+    alphas: dict[Level, float | None] = dict.fromkeys(Level)
+    alphas[Level.NOMINAL] = _alpha(units, totals, _unequal)
     if not totals or any(isinstance(value, str) for value in totals):
-        return found
+        return alphas
     numbers = {value: float(value) for value in totals}
-    found[Level.ORDINAL] = _alpha(units, totals, _squares(_centred(mean_ranks(totals), totals)))
-    found[Level.INTERVAL] = _alpha(units, totals, _squares(_centred(numbers, totals)))
+    alphas[Level.ORDINAL] = _alpha(units, totals, _squares(_centred(mean_ranks(totals), totals)))
+    alphas[Level.INTERVAL] = _alpha(units, totals, _squares(_centred(numbers, totals)))
     if all(number >= 0 for number in numbers.values()):
-        found[Level.RATIO] = _alpha(units, totals, _ratios)
-    return found
+        alphas[Level.RATIO] = _alpha(units, totals, _ratios)
+    return alphas
 
 
 # The sum of the squared differences of all ordered pairs among so many of each value.
@@ -360,7 +360,7 @@ def pair_agreement(
     units = Counter[_Unit]()
     for (x, y), count in cells.items():
         units[((x, 2),) if x == y else tuple(sorted(((x, 1), (y, 1)), key=_value_of))] += count
-    found = PairAgreement(
+    agreement = PairAgreement(
         a=a,
         b=b,
         n=n,
@@ -372,23 +372,23 @@ def pair_agreement(
         alpha=_alphas(units) if n else dict.fromkeys(Level),
         kendall_tau_b=None if words else kendall_tau_b(cells),
     )
-    return found if words or not n else _with_figures(found, cells, rows, columns)
+    return agreement if words or not n else _with_figures(agreement, cells, rows, columns)
 
 
 def _with_figures(
-    found: PairAgreement,
+    agreement: PairAgreement,
     cells: Counter[tuple[Value, Value]],
     rows: Counter[Value],
     columns: Counter[Value],
 ) -> PairAgreement:
     """Add the figures that need numbers: differences and correlations."""
-    n = found.n
+    n = agreement.n
     differences = [(float(y) - float(x), count) for (x, y), count in cells.items()]
     absolute = math.fsum(abs(by) * count for by, count in differences) / n
     square = math.fsum(by**2 * count for by, count in differences) / n
     xs, ys = ({value: float(value) for value in margin} for margin in (rows, columns))
     return replace(
-        found,
+        agreement,
         cohen_linear=_weighted(absolute, _mean_distance(rows, columns)),
         cohen_quadratic=_weighted(square, _mean_square(rows, columns)),
         pearson=_correlation(cells, xs, ys),

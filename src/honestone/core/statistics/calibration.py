@@ -330,7 +330,7 @@ def _bias(differences: Sequence[tuple[str, float]]) -> Figure:
     return Figure(100 * mean, (max(-100.0, 100 * (mean - by)), min(100.0, 100 * (mean + by))))
 
 
-def corrected(reference: Opinions, judge: Opinions, population: Opinions, found: Fit) -> Corrected:
+def corrected(reference: Opinions, judge: Opinions, population: Opinions, fit: Fit) -> Corrected:
     """Rates of the `population`, whose cases need no label, by the judge's errors on those that
     have one.
     """
@@ -344,7 +344,7 @@ def corrected(reference: Opinions, judge: Opinions, population: Opinions, found:
     if observed is None or by is None:
         return Corrected(observed=observed, rogan_gladen=None, ppi=None)
     rogan_gladen = None
-    tpr, tnr = found.tpr.value, found.tnr.value
+    tpr, tnr = fit.tpr.value, fit.tnr.value
     if tpr is not None and tnr is not None and tpr + tnr > 1:
         rogan_gladen = _cut((observed + tnr - 1) / (tpr + tnr - 1))
     return Corrected(observed=observed, rogan_gladen=rogan_gladen, ppi=_cut(observed + by))
@@ -356,17 +356,14 @@ def _cut(share: float) -> float:
 
 def shrunk_weights(fits: Mapping[str, Fit]) -> dict[str, float]:
     """Weights that sum to 1, none below 0."""
-    known = {
-        name: kappa for name, found in fits.items() if (kappa := found.kappa.value) is not None
-    }
+    known = {name: kappa for name, fit in fits.items() if (kappa := fit.kappa.value) is not None}
     mean = _mean(list(known.values())) or 0.0
     shrunk = {
         name: max(
             0.0,
-            (found.answers * known.get(name, mean) + SHRINKAGE * mean)
-            / (found.answers + SHRINKAGE),
+            (fit.answers * known.get(name, mean) + SHRINKAGE * mean) / (fit.answers + SHRINKAGE),
         )
-        for name, found in fits.items()
+        for name, fit in fits.items()
     }
     total = math.fsum(shrunk.values())
     return {name: one / total if total > 0 else 1 / len(fits) for name, one in shrunk.items()}

@@ -172,18 +172,18 @@ def targets_of(rubric: Rubric) -> dict[str, LabelTarget]:
 
     A criterion with one item has the criterion's name, and the name with the item too.
     """
-    found: dict[str, LabelTarget] = {}
+    targets: dict[str, LabelTarget] = {}
     for criterion, _ in rubric.walk():
         asked = [item for item in criterion.items if item.check is None]
         if len(criterion.items) == 1 and asked:
-            found[criterion.id] = LabelTarget(criterion=criterion, item=asked[0])
+            targets[criterion.id] = LabelTarget(criterion=criterion, item=asked[0])
         elif asked:
-            found[criterion.id] = LabelTarget(criterion=criterion, item=None)
+            targets[criterion.id] = LabelTarget(criterion=criterion, item=None)
         for item in asked:
-            found.setdefault(
+            targets.setdefault(
                 f"{criterion.id}/{item.id}", LabelTarget(criterion=criterion, item=item)
             )
-    return found
+    return targets
 
 
 def number_of(text: str) -> float | None:

@@ -85,7 +85,7 @@ def agreement_of(
         Difference(place=place, answers=answers) for place, answers in both if not _is_one(answers)
     ]
     shares = [(place[0], list(_shares(targets[place], answers))) for place, answers in both]
-    alpha, interval = alpha_of_units([(unit, found) for unit, found in shares if len(found) > 1])
+    alpha, interval = alpha_of_units([(unit, marks) for unit, marks in shares if len(marks) > 1])
     return RatersAgreement(
         raters=tuple(by_rater),
         compared=len(both),
@@ -97,8 +97,8 @@ def agreement_of(
 
 
 def _answers(place: Place, by_rater: Mapping[str, RaterAnswers]) -> dict[str, Answer]:
-    found = {rater: answers.get(place) for rater, answers in by_rater.items()}
-    return {rater: answer for rater, answer in found.items() if answer is not None}
+    answer_of = {rater: answers.get(place) for rater, answers in by_rater.items()}
+    return {rater: answer for rater, answer in answer_of.items() if answer is not None}
 
 
 def _is_one(answers: Mapping[str, Answer]) -> bool:

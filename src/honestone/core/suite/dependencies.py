@@ -44,9 +44,9 @@ def in_order(waits_for: Mapping[str, Sequence[str]], ids: Iterable[str]) -> list
     )
     places = {id: number for number, id in enumerate(known)}
     sorter.prepare()
-    found: list[str] = []
+    ordered: list[str] = []
     while sorter.is_active():
         ready = sorted(sorter.get_ready(), key=places.__getitem__)
-        found += ready
+        ordered += ready
         sorter.done(*ready)
-    return found
+    return ordered

@@ -102,10 +102,10 @@ def end_inhabitants(place: Path) -> int:
     for _ in range(
         100
     ):  # one that is just being forked is seen the next time; a busy machine takes a while to end one
-        found = [pid for pid in _numbers() if _inhabits(pid, os.fsencode(place))]
-        if not found:
+        processes = [pid for pid in _numbers() if _inhabits(pid, os.fsencode(place))]
+        if not processes:
             break
-        for pid in found:
+        for pid in processes:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
                 ended.add(pid)

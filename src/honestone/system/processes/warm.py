@@ -126,16 +126,16 @@ class WarmProgram:
 
     async def _answer(self) -> bytes | None:
         """None when it has closed its end, or answers more than the limit."""
-        loop, found, size = asyncio.get_running_loop(), bytearray(), 4
-        while len(found) < size:
+        loop, received, size = asyncio.get_running_loop(), bytearray(), 4
+        while len(received) < size:
             more = await loop.sock_recv(self._wire, _CHUNK)
-            found += more
-            if size == 4 and len(found) >= 4:
-                size += int.from_bytes(found[:4], "big")
+            received += more
+            if size == 4 and len(received) >= 4:
+                size += int.from_bytes(received[:4], "big")
                 self._printed += size if size > self._limit else 0
             if not more or size > self._limit:
                 return None
-        return bytes(found[4:size])
+        return bytes(received[4:size])
 
     def _drain(self) -> None:
         """What is printed, as far as it is there."""

@@ -20,13 +20,13 @@ def code_digest(package: Path, added: Iterable[Distribution] | None = None) -> s
     """Of the files below the folder of this package, by name and content, and of the distributions
     that add judges, checks, formats or the like; those that are installed unless they are given.
     """
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted(_files(package), key=lambda path: path.relative_to(package).as_posix()):
-        found.update(f"{path.relative_to(package).as_posix()}\0".encode())
-        found.update(hashlib.sha256(path.read_bytes()).digest())
+        hasher.update(f"{path.relative_to(package).as_posix()}\0".encode())
+        hasher.update(hashlib.sha256(path.read_bytes()).digest())
     for line in sorted(set(_plugins(distributions() if added is None else added))):
-        found.update(f"{line}\0".encode())
-    return f"sha256:{found.hexdigest()}"
+        hasher.update(f"{line}\0".encode())
+    return f"sha256:{hasher.hexdigest()}"
 
 
 def _files(package: Path) -> Iterator[Path]:

@@ -32,11 +32,11 @@ def tracked_in(folder: Path, names: Collection[str]) -> str | None:
         above = os.path.dirname(above)
     index = os.path.join(_git_folder(above), "index")
     try:
-        found = os.stat(index)
+        status = os.stat(index)
     except OSError:
         return None  # nothing was ever added
     inside = os.path.relpath(real, above)
-    return _tracked(above, inside, frozenset(names), index, found.st_mtime_ns, found.st_size)
+    return _tracked(above, inside, frozenset(names), index, status.st_mtime_ns, status.st_size)
 
 
 def _git_folder(top: str) -> str:

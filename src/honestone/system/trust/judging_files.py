@@ -66,15 +66,15 @@ class JudgingFiles:
             )
 
     def _digests(self) -> dict[Path, str]:
-        found: dict[Path, str] = {}
+        digests: dict[Path, str] = {}
         waiting = [Path(os.path.realpath(path)) for path in self._listing()]
         while waiting:
             path = waiting.pop()
-            if path not in found:
+            if path not in digests:
                 _, digest, modules = self._read_program(path)
-                found[path] = digest
+                digests[path] = digest
                 waiting += modules
-        return {path: digest for path, digest in found.items() if digest}
+        return {path: digest for path, digest in digests.items() if digest}
 
     def _read_program(self, path: Path) -> tuple[tuple[int, ...], str, tuple[Path, ...]]:
         """When it was last seen so, its digest (empty where there is no such file) and the modules

@@ -39,8 +39,8 @@ class Trust:
         that is there counts too.
         """
         places = dict.fromkeys((self.file.parent, self._here))
-        found = [place / os.path.expanduser(word) for place in places for word in self._words]
-        return sorted({path.resolve() for path in found if os.path.isfile(path)})
+        paths = [place / os.path.expanduser(word) for place in places for word in self._words]
+        return sorted({path.resolve() for path in paths if os.path.isfile(path)})
 
     @property
     def digest(self) -> str:

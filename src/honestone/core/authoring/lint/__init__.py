@@ -45,8 +45,8 @@ RULES: Final[tuple[Callable[[Rubric], Iterator[Remark]], ...]] = (
 
 def lint(rubric: Rubric) -> list[Remark]:
     """Every remark of every rule, in the order of the file."""
-    found = [remark for rule in RULES for remark in rule(rubric)]
-    return sorted(found, key=lambda remark: _position(remark.path))
+    remarks = [remark for rule in RULES for remark in rule(rubric)]
+    return sorted(remarks, key=lambda remark: _position(remark.path))
 
 
 def _position(path: tuple[str | int, ...]) -> tuple[tuple[int, int, str], ...]:

@@ -272,9 +272,9 @@ def double_negatives(rubric: Rubric) -> Iterator[Remark]:
             )
 
 
-def _positive(found: str) -> str:
+def _positive(phrase: str) -> str:
     """A hint at the positive form."""
-    lower = found.casefold()
+    lower = phrase.casefold()
     for sign, instead in WORDING["positive"].items():
         if sign in lower:
             return str(instead)

@@ -213,23 +213,23 @@ class _Translation:
 
     def character_class(self) -> str:
         is_negated = self.take("^")
-        found: list[tuple[int, int]] = []
+        ranges: list[tuple[int, int]] = []
         while not self.take("]"):
             first = self.class_atom()
             if not self.next_is("-") or self.source.startswith("-]", self.at):
-                found += first
+                ranges += first
                 continue
             self.at += 1
             second = self.class_atom()
             if not _is_one(first) or not _is_one(second):
                 if self.is_unicode:
                     raise NotTranslated("a range between sets of characters")
-                found += [*first, (0x2D, 0x2D), *second]
+                ranges += [*first, (0x2D, 0x2D), *second]
             elif first[0][0] > second[0][0]:
                 raise NotTranslated("a range that ends before it begins")
             else:
-                found.append((first[0][0], second[0][0]))
-        return _as_class(_without(found, self.last) if is_negated else _merged(found))
+                ranges.append((first[0][0], second[0][0]))
+        return _as_class(_without(ranges, self.last) if is_negated else _merged(ranges))
 
     def class_atom(self) -> Ranges:
         character = self.one()
@@ -274,15 +274,15 @@ class _Translation:
         return found
 
 
-def _bounds(found: re.Match[str]) -> tuple[int, int | None]:
+def _bounds(match: re.Match[str]) -> tuple[int, int | None]:
     """The least and the most repetitions; no most: as many as there are. Raises NotTranslated."""
     simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-    if found[0] in simple:
-        return simple[found[0]]
-    low = int(found[1])
+    if match[0] in simple:
+        return simple[match[0]]
+    low = int(match[1])
     high = low
-    if found[2]:
-        high = int(found[3]) if found[3] else -1
+    if match[2]:
+        high = int(match[3]) if match[3] else -1
     if max(low, high) > _MOST_REPEATS:
         raise NotTranslated(f"more than {_MOST_REPEATS} repetitions")
     if 0 <= high < low:
@@ -300,13 +300,13 @@ def _is_one(ranges: Ranges) -> bool:
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """The same characters, in order and each in one range."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
         else:
-            found.append((low, high))
-    return tuple(found)
+            merged.append((low, high))
+    return tuple(merged)
 
 
 def _without(ranges: Iterable[tuple[int, int]], last: int) -> Ranges:
