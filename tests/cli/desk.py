@@ -41,8 +41,30 @@ criteria:
 """
 """Two questions of weight 3 and one of weight 1; `JUDGE` answers them by the last word of each."""
 
+LEAN_JSON = '''\
+import _json
+
+class json:
+    """The parts in C of the standard module: `import json` takes as long as all else in a judge."""
+    strict, memo, object_hook, object_pairs_hook = True, {}, None, None
+    parse_float, parse_int, parse_constant = float, int, float
+
+    def loads(text):
+        return _json.make_scanner(json)(text.strip(), 0)[0]
+
+    def load(file):
+        return json.loads(file.read())
+
+    def dumps(value):
+        ascii = _json.encode_basestring_ascii
+        write = _json.make_encoder(None, None, ascii, None, ": ", ", ", False, False, True)
+        return "".join(write(value, 0))
+
+'''
+"""The head of a program that tests start often: `json.loads`, `load` and `dumps`."""
+
 _JUDGE = '''\
-import json, os, sys, time
+import os, sys, time
 LOG = {log!r}
 request = json.load(sys.stdin)
 with open(LOG, "a", encoding="utf-8") as log:
@@ -215,7 +237,8 @@ class Desk:
         requirement.
         """
         log = self.logs / f"{name}.jsonl"
-        path = self.file(f"{name}.py", _JUDGE.format(log=str(log), body=textwrap.dedent(body)))
+        program = LEAN_JSON + _JUDGE.format(log=str(log), body=textwrap.dedent(body))
+        path = self.file(f"{name}.py", program)
         return Program(f"script:{PYTHON} {path.name}", path, log)
 
     def worker(self, name: str, body: str) -> Program:

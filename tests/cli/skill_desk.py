@@ -17,24 +17,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .desk import PYTHON, Desk, Result
+from .desk import LEAN_JSON, PYTHON, Desk, Result
 
 DISHES = ("soup", "stew", "pie", "cake", "bread")
 
 _COOK = """\
-import json, os, pathlib, sys, time
-LOG = pathlib.Path({log!r})
+import os, sys, time
+LOG = {log!r}
 order = sys.stdin.read()
 given = os.environ.get("HONESTONE_SKILL")
-here = pathlib.Path.cwd()
-shelf = sorted(str(p.relative_to(here)) for p in here.rglob("*") if p.is_file())
-lessons = "\\n".join(p.read_text("utf-8") for p in sorted(pathlib.Path(given).rglob("*.md"))) if given else ""
-with LOG.open("a", encoding="utf-8") as log:
-    log.write(json.dumps({{"order": order, "lessons": lessons, "given": given, "cwd": str(here), "home": os.environ["HOME"],
+here = os.getcwd()
+
+def files(folder):
+    found = [os.path.join(root, name) for root, _, names in os.walk(folder) for name in names]
+    return sorted((path for path in found if os.path.isfile(path)), key=lambda path: path.split(os.sep))
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+shelf = sorted(os.path.relpath(path, here) for path in files(here))
+lessons = "\\n".join(read(path) for path in files(given) if path.endswith(".md")) if given else ""
+with open(LOG, "a", encoding="utf-8") as log:
+    log.write(json.dumps({{"order": order, "lessons": lessons, "given": given, "cwd": here, "home": os.environ["HOME"],
         "at_home": os.listdir(os.environ["HOME"]), "names": sorted(os.environ), "shelf": shelf}}) + "\\n")
 known = dict(line[2:].split(" = ", 1) for line in lessons.splitlines() if line.startswith("* ") and " = " in line)
 said = [phrase for dish, phrase in known.items() if dish in order] + (["golden toast"] if "toast" in order else [])
-(here / "crumbs.txt").write_text("crumbs")
+with open("crumbs.txt", "w") as crumbs:
+    crumbs.write("crumbs")
 {body}
 print("\\n".join(said) or "I cannot cook that.")
 """
@@ -60,7 +70,8 @@ class Cook:
 def cook(desk: Desk, body: str = "", name: str = "cook") -> Cook:
     """`body` may look at `order`, `lessons` and `known`, and change `said`."""
     log = desk.logs / f"{name}.jsonl"
-    path = desk.file(f"tools/{name}.py", _COOK.format(log=str(log), body=textwrap.dedent(body)))
+    program = LEAN_JSON + _COOK.format(log=str(log), body=textwrap.dedent(body))
+    path = desk.file(f"tools/{name}.py", program)
     return Cook(f"cmd:{PYTHON} {path}", log)
 
 

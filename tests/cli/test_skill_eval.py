@@ -213,9 +213,9 @@ def test_a_git_ref_is_the_skill_as_it_was(kitchen: Desk) -> None:
 def test_any_of_k_attempts_passes_and_the_flaky_task_is_named(kitchen: Desk) -> None:
     """No attempt follows a pass, and one that needed two is told on whichever side it was."""
     first = """\
-        once = LOG.with_suffix(".once")
-        if 'pie' in order and 'pie' in lessons and not once.exists():
-            once.touch()
+        once = LOG + ".once"
+        if 'pie' in order and 'pie' in lessons and not os.path.exists(once):
+            open(once, "w").close()
             said = []
         """
     agent = cook(kitchen, first)

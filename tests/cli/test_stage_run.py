@@ -255,7 +255,9 @@ def test_a_worker_that_changes_the_panel_is_found_out(desk: Desk) -> None:
 def test_an_agent_that_is_down_is_an_error_and_no_try(desk: Desk) -> None:
     """Exit 3, the skill untouched; the same command later goes on to keep."""
     bench = Kitchen(
-        desk, TEACH, agent="if (LOG.parent / 'down').exists(): sys.exit('overloaded')\n"
+        desk,
+        TEACH,
+        agent="if os.path.exists(os.path.dirname(LOG) + '/down'): sys.exit('overloaded')\n",
     )
     (desk.logs / "down").touch()
     result, document = bench.run()
