@@ -191,6 +191,28 @@ def test_who_is_killed_takes_the_command_with_it(folder: Path) -> None:
     assert run(warm.command(), folder, "--version")[0] == 0
 
 
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_reaches_the_command(folder: Path, sent: signal.Signals) -> None:
+    """It ends as the installed one does, with its own code and last words."""
+    found = []
+    for program in (warm.command(), warm.HONESTONE):
+        process = subprocess.Popen(
+            [program, "view", "--json", "--no-open", "--port", "0"],
+            cwd=folder,
+            env={**BASE, "HOME": str(folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=-1,
+            stderr=-1,
+            text=True,
+        )
+        assert process.stdout is not None and process.stdout.readline()
+        process.send_signal(sent)
+        _, err = process.communicate(timeout=600)
+        code = process.returncode
+        found.append((code if code >= 0 else 128 - code, err))
+    assert found[0] == found[1]
+
+
 def test_a_fork_of_the_tests_that_ends_leaves_the_server_to_the_others(folder: Path) -> None:
     """The attacks fork the tests' process, and end the fork as a program ends."""
     warm.command()

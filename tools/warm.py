@@ -4,15 +4,15 @@ imported the program.
 Most of what a short command costs is Python's start. `command()` gives a stand-in for the installed
 program: a shell script that hands its process number to a server, which forks. The fork takes its
 words, environment, folder, streams and file mask from the script's entry in /proc, and runs
-`honestone.__main__:main` as the installed program does. The script waits, and ends with the same
-code.
+`honestone.__main__:main` as the installed program does. The script passes SIGINT and SIGTERM on,
+waits, and ends with the same code.
 
 A fork starts with what importing leaves behind and nothing else, so no command sees another's
 state. Where an environment decides how Python itself starts (PYTHONPATH, a locale, a closed
 stderr), the fork becomes the installed program.
 
-Not for tests of signals, terminals, limits, a closed stdin or stdout, or of what /proc shows of the
-command: these start the installed program.
+Not for tests of other signals, terminals, limits, a closed stdin or stdout, or of what /proc shows
+of the command: these start the installed program.
 """
 
 from __future__ import annotations
@@ -57,8 +57,11 @@ _IMPORTED_LATE = (
 # and 5.
 _SCRIPT = """\
 #!/bin/sh
-{mkfifo} {folder}/$$ && exec 3<>{folder}/$$ 4<&0 5>&1 && echo $$ >{folder}/requests && read -r code <&3 && exit "$code"
-exit 70
+{mkfifo} {folder}/$$ && exec 3<>{folder}/$$ 4<&0 5>&1 && echo $$ >{folder}/requests && read -r fork <&3 || exit 70
+trap 'kill -INT $fork' INT
+trap 'kill -TERM $fork' TERM
+until read -r code <&3; do :; done
+exit "$code"
 """
 
 
@@ -204,6 +207,7 @@ def _serve(folder: str) -> int:
             if not child:
                 os.closerange(3, 1024)
                 return caller
+            os.write(answer, b"%d\n" % child)
             for process in (child, caller):
                 ended = os.pidfd_open(process)
                 running[ended] = (child, answer)

@@ -211,10 +211,11 @@ class Desk:
         *args: str | Path,
         env: Mapping[str, str] | None = None,
         stdin: int = subprocess.DEVNULL,
+        is_installed: bool = True,
     ) -> subprocess.Popen[str]:
-        """The installed command, still running."""
+        """The command, still running. `is_installed`: the installed one, for who kills it."""
         return subprocess.Popen(
-            [HONESTONE, *(os.fspath(arg) for arg in args)],
+            [HONESTONE if is_installed else warm.command(), *(os.fspath(arg) for arg in args)],
             cwd=self.folder,
             env={**self.env, **(env or {})},
             stdin=stdin,

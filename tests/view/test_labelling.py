@@ -39,7 +39,7 @@ class Labels:
         words = args or ("a.md", "b.md", "c.md")
         self.process = desk.start(
             "label", *words, "-r", "r.yaml", "--labels", "l.jsonl", "--rater", rater, "--browser", "--json", "--no-open",
-            "--port", "0",
+            "--port", "0", is_installed=False,
         )  # fmt: skip
         assert self.process.stdout is not None
         ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
@@ -95,6 +95,7 @@ class Labels:
             assert self.answer(at, yes if found(text, "data-criterion") == "a" else score)[0] == 200
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> tuple[int, str]:
+        """Also after a kill the command has ended: it holds its stdout to the end."""
         self.process.send_signal(how)
         out, _ = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out

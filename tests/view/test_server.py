@@ -29,10 +29,14 @@ PATIENCE = 30.0  # seconds for a line of the server
 
 
 class Server:
-    """A `honestone view` on a desk. `get` asks with the token unless it is told otherwise."""
+    """A `honestone view` on a desk. `get` asks with the token unless it is told otherwise.
+    `is_installed`: the installed command, for who looks at its process.
+    """
 
-    def __init__(self, desk: Desk, *args: str) -> None:
-        self.process = desk.start("view", "--json", "--no-open", "--port", "0", *args)
+    def __init__(self, desk: Desk, *args: str, is_installed: bool = False) -> None:
+        self.process = desk.start(
+            "view", "--json", "--no-open", "--port", "0", *args, is_installed=is_installed
+        )
         assert self.process.stdout is not None
         ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
         line = self.process.stdout.readline() if ready else ""
@@ -366,7 +370,7 @@ def test_the_numbers_are_those_of_the_command(shown: tuple[Desk, Server]) -> Non
 
 
 def test_the_store_is_open_for_reading_alone(shown: tuple[Desk, Server]) -> None:
-    _, server = shown
+    server = Server(shown[0], is_installed=True)
     server.get("/")
     place = Path(f"/proc/{server.process.pid}")
     if not place.exists():
@@ -376,6 +380,7 @@ def test_the_store_is_open_for_reading_alone(shown: tuple[Desk, Server]) -> None
         for one in os.listdir(place / "fd")
         if os.path.realpath(place / "fd" / one).endswith(".db")
     ]
+    server.stop()
     assert flags and not any(one & (os.O_WRONLY | os.O_RDWR) for one in flags)
 
 
