@@ -432,7 +432,7 @@ class ImprovementRequest(LoopOptions, EditOptions):
         sure = self.judging.sure
         if self.suite is not None and (sure is not None or self.judging.max_looks is not None):
             raise UsageError(
-                "--sure and --max-looks are for a loop by a rubric; a suite's loop counts cases that pass",
+                "--sure and --max-looks are for a loop by a rubric; over a suite val and test are asked on to 95%",
                 hint="leave it out, and certify the result with `honestone eval SUITE --sure 95`",
             )
         if sure is not None and sure < 100 * LEAST_STATED:

@@ -28,7 +28,7 @@ from honestone.core.judging.contract import Contract
 from honestone.core.judging.spend import Meter
 from honestone.core.loop import suite_belief, suite_loop
 from honestone.core.loop.state import LoopLimits
-from honestone.core.loop.suite_belief import KeepWhatIsLikelier
+from honestone.core.loop.suite_belief import SPLIT_SURE, KeepWhatIsLikelier
 from honestone.core.loop.suite_loop import (
     STEERING,
     TEST,
@@ -204,6 +204,12 @@ def _worker(
     return worker
 
 
+def asked_to_be_sure(tasks: SuitePlan) -> SuitePlan:
+    """The suite with its judges asked by need. Its contract stays the suite's."""
+    judging = replace(tasks.judging, sure=100 * SPLIT_SURE)
+    return replace(tasks, request=replace(tasks.request, judging=judging))
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Tasks:
     """A suite's tasks as what judges versions. `least` is the pass rate asked for."""
@@ -293,7 +299,7 @@ class _Tasks:
     ) -> TaskJudgement:
         is_skill = self.tasks.subject.skill is not None
         runs = SplitRuns(
-            plan=self.tasks,
+            plan=asked_to_be_sure(self.tasks) if self.is_by_belief else self.tasks,
             store=store,
             observer=observer,
             splits=self.splits,

@@ -5,7 +5,7 @@ skill.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -59,8 +59,7 @@ class SplitRuns:
         record, left = self._finished(subject, cases), meter.rest()
         is_new = record is None
         if record is None:
-            plan = self.plan if need is None else asked_to_be_sure(self.plan, need)
-            side = SideRun.open(plan, self.store, self.observer, subject, cases, left)
+            side = SideRun.open(self.plan, self.store, self.observer, subject, cases, left)
             await side.work(by_need=need)
             record = side.finish()
         spend = record.spend
@@ -129,13 +128,6 @@ class PanelOfEdits:
 def _first_looks(record: SuiteRecord) -> list[Ballot]:
     """Further looks are of the same judges."""
     return [ballot for ballot in record.tally.ballots if ballot.draw_of is None]
-
-
-def asked_to_be_sure(plan: SuitePlan, need: ByNeed) -> SuitePlan:
-    """The plan of a split whose judges are asked by need. Its contract is the suite's."""
-    judging = replace(plan.judging, sure=100 * need.sure, max_looks=need.looks)
-    request = replace(plan.request, judging=judging, all_cases=True)
-    return replace(plan, request=request)
 
 
 def _cut_short(record: SuiteRecord, left: Meter, whole: Meter) -> str | None:

@@ -63,7 +63,7 @@ KEPT_FOR_TEST: Final = 2
 class ByNeed:
     """How the judges of one split are asked about a version. `looks`: the most that may be paid.
     `once`: one look at each text that has none. `known`: by text the looks on record. `beside`: the
-    texts of the version's other splits, `apart` those of other versions. `sure` and `hopeless` (0-1): where asking ends.
+    texts of the version's other splits, `apart` those of other versions. `hopeless` (0-1): the probability below which asking ends.
     """
 
     looks: int
@@ -71,7 +71,6 @@ class ByNeed:
     known: Mapping[str, Sequence[Ballot]]
     beside: Sequence[TextBelief]
     apart: Sequence[TextBelief]
-    sure: float = SPLIT_SURE
     hopeless: float = HOPELESS
 
 
