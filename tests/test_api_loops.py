@@ -10,7 +10,7 @@ import pytest
 
 import honestone
 from honestone.core.judging.ballot import Question
-from honestone.testing import ScriptedJudge
+from honestone.testing import ScriptedJudge, ScriptedWorker
 
 RUBRIC = """\
 rubric: 1
@@ -208,3 +208,48 @@ def test_over_a_suite_keep_best_asks_about_each_case_once(tmp_path: Path) -> Non
         None,
         len(asked),
     )
+
+
+class Killed(Exception):
+    """The process ended here."""
+
+
+def test_over_a_suite_a_killed_run_asks_for_no_look_twice(tmp_path: Path) -> None:
+    """The process ends while the worker is at it. The same call goes on with the looks on record,
+    and ends with as many as a run that was not killed.
+    """
+
+    def run(folder: Path, kills: int) -> tuple[list[str], float]:
+        folder.mkdir()
+        text = folder / "text.md"
+        text.write_text("a b d e g h\n")
+        asked: list[str] = []
+
+        def look(question: Question) -> dict[str, bool]:
+            asked.append(f"{question.input} {question.output} {question.draw}")
+            return {item.id: "True" in (question.output or "") for _, item in question.items()}
+
+        def work(place: Path, brief: object) -> str:
+            if len(worker.briefs) <= kills:
+                raise Killed
+            return "a b c d e f g h i\n"
+
+        worker = ScriptedWorker(work)
+        while True:
+            try:
+                done = honestone.improve(
+                    Path("text.md"),
+                    suite=_suite_of_words(),
+                    target=lambda input, artifact: str(input in artifact.read_text().split()),
+                    judges=[ScriptedJudge(look, id="ann")],
+                    worker=worker,
+                    folder=folder,
+                )
+            except Killed:
+                continue
+            assert done.result == "PASSED"
+            return sorted(asked), done.to_dict()["probability"]
+
+    expected = run(tmp_path / "whole", kills=0)
+    assert run(tmp_path / "killed", kills=1) == expected
+    assert len(expected[0]) == len(set(expected[0]))
