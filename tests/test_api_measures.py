@@ -71,6 +71,27 @@ def test_labels_of_one_criterion_and_labels_that_belong_nowhere() -> None:
             result.calibrate(wrong)
 
 
+def test_labels_that_may_belong_to_two_texts_are_refused() -> None:
+    """An id of two texts, two answers of one person about a text, and an index that may be ids or
+    numbers of rows; rows may leave columns out, as the first one here.
+    """
+    rows = [{"id": n, "text": f"{n} please"} for n in (2, 0, 1)]
+    result = honestone.evaluate_many(rows, POLITE, judges=polite, text="text", id="id")
+    for labels, words in (
+        ([{"id": 2, "ann": True}, {"id": "2", "ann": False}], "two answers"),
+        ([{"ann": True}, {"ann": True}, {"ann": False}], "may be the ids"),
+    ):
+        with pytest.raises(honestone.UsageError, match=words):
+            result.calibrate(labels)
+    sparse = result.calibrate([{"id": 0}, {"id": 1, "ann": True}, {"id": 2, "bob": True}])
+    assert sparse.judges[0].units == 2
+    first_is_short = [{"text": "please"}, {"text": "no", "channel": "mail"}]
+    found = honestone.evaluate_many(
+        first_is_short, POLITE, judges=polite, text="text", group="channel"
+    )
+    assert set(found.summary.groups) >= {"mail"}
+
+
 def test_code_alone_is_measured_too() -> None:
     """Where no judge is asked, what code says of a text is compared with people."""
     rubric = {"threshold": 100, "criteria": [{"id": "a", "check": {"contains": "please"}}]}

@@ -112,12 +112,15 @@ def _module_of(path: Path) -> ModuleType:
 
 @contextmanager
 def _importing_from(places: Sequence[Path]) -> Iterator[None]:
-    before = [*sys.path]
-    sys.path[:0] = [str(place.absolute()) for place in places]
+    """The places come first for what is imported at once, and stay last for what a function imports
+    when it is called.
+    """
+    before, own = [*sys.path], [str(place.absolute()) for place in places]
+    sys.path[:0] = own
     try:
         yield
     finally:
-        sys.path[:] = before
+        sys.path[:] = [*before, *(place for place in own if place not in before)]
 
 
 def _function_in(module: ModuleType, name: str, named: str) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from honestone.app.doors.given import columns_of, texts_or_paths, whole_table, w
 from honestone.app.judging.people import LabelRows
 from honestone.app.judging.text_rows import TextSource, subjects_of
 from honestone.app.workspace import Workspace
+from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
 from honestone.core.events import TableColumns
 from honestone.formats.syntax.document import MOST_LINES
@@ -103,7 +104,8 @@ def given_table(
     if not isinstance(first, Mapping):
         _refuse_columns(columns, "a list of texts and paths")
         return [first, *waiting]
-    named = _require(columns, first, [*first])
+    rows = [first] if waiting is value else [row for row in value if isinstance(row, Mapping)]
+    named = _require(columns, first, [*dict.fromkeys(name for row in rows for name in row)])
     if waiting is value:  # a generator, which gives its rows once
         rest = chain((first,), waiting)
         return _table("rows", named, shared, lambda: _mappings(rest), is_once=True)
@@ -266,31 +268,78 @@ def label_rows(
     Raises UsageError where rows belong to no text.
     """
     rows = plain_rows(labels, "labels")
-    found = next((name for name in columns if name and rows and name in rows[0].cells), None)
+    named = [*dict.fromkeys(name for row in rows for name in row.cells)]
+    found = next((name for name in columns if name in named), None)
     if found is not None:
-        keys: Sequence[object] = [row.cells[found] for row in rows]
+        keys: Sequence[object] = [row.cells.get(found) for row in rows]
         places = _places(keys, ids)
     else:
         keys = _index_of(labels) or range(len(rows))
-        by_id, by_row = _places(keys, ids), _places(keys, row_labels or range(len(ids)))
-        places = by_id if _known(by_id) > _known(by_row) else by_row
+        places = _places_by_index(keys, ids, row_labels or range(len(ids)))
     if rows and not _known(places):
         raise UsageError(
             "no row of the labels belongs to a text that was judged",
             hint="give them a column `id` with the ids of the texts, or the index of the frame",
         )
-    raters = [name for name in (rows[0].cells if rows else ()) if name != found]
+    raters = [name for name in named if name != found]
     if not raters:
         raise UsageError("the labels have no column of a rater", hint="a column for each person")
-    return LabelRows(
-        columns={name: [row.cells.get(name) for row in rows] for name in raters}, places=places
-    )
+    cells = {name: [row.cells.get(name) for row in rows] for name in raters}
+    for name, answers in cells.items():
+        _refuse_two_answers(name, answers, places, ids)
+    return LabelRows(columns=cells, places=places)
+
+
+def _places_by_index(
+    keys: Sequence[object], ids: Sequence[object], row_labels: Sequence[object]
+) -> list[int | None]:
+    """Where the rows of an index without a name are: it has the ids, or is that of the table that
+    was judged. Raises UsageError where it may be both.
+    """
+    by_id, by_row = _places(keys, ids), _places(keys, row_labels)
+    if by_id != by_row and _known(by_id) == _known(by_row):
+        raise UsageError(
+            "the index of the labels may be the ids of the texts or the numbers of their rows, which differ",
+            hint="give the labels a column `id` with the ids of the texts",
+        )
+    return by_id if _known(by_id) > _known(by_row) else by_row
 
 
 def _places(keys: Sequence[object], names: Sequence[object]) -> list[int | None]:
-    """Where each key is among the names, as text: a number may have become one."""
-    at = {cell_text(name): place for place, name in enumerate(names)}
-    return [at.get(cell_text(key)) for key in keys]
+    """Where each key is among the names, as text: a number may have become one. Raises UsageError
+    for a key that several texts have.
+    """
+    at: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        at.setdefault(cell_text(name), []).append(place)
+    found = [at.get(cell_text(key), []) for key in keys]
+    for key, places in zip(keys, found, strict=True):
+        if len(places) > 1:
+            raise UsageError(
+                f"{len(places)} of the texts that were judged have the id {shown_cell(key)}",
+                hint="labels belong to one text: give each an id of its own",
+            )
+    return [next(iter(places), None) for places in found]
+
+
+def _refuse_two_answers(
+    rater: str, answers: Sequence[object], places: Sequence[int | None], ids: Sequence[object]
+) -> None:
+    """Raises UsageError where a rater has two answers about one text."""
+    seen: set[int] = set()
+    for answer, place in zip(answers, places, strict=True):
+        if place is None or is_missing(answer):
+            continue
+        if place in seen:
+            raise UsageError(
+                f"the labels have two answers of {shown_cell(rater)} about the text {shown_cell(ids[place])}",
+                hint="leave one row for each text",
+            )
+        seen.add(place)
+
+
+def shown_cell(cell: object) -> str:
+    return f"`{visible(cell_text(cell), 60)}`"
 
 
 def _known(places: Sequence[int | None]) -> int:
