@@ -292,6 +292,7 @@ def test_a_case_below_its_quorum_counts_for_no_outcome() -> None:
     )
     assert found.verdict == "inconclusive"
     assert {one["status"] for one in found.to_dict()["cases"]} == {"inconclusive"}
+    assert judges.total <= 8
 
 
 def test_no_suite_is_decided_on_one_look() -> None:
@@ -300,6 +301,5 @@ def test_no_suite_is_decided_on_one_look() -> None:
     found = honestone.run_suite(
         cases(6), target=echo, judges=[judges.named("a"), judges.named("b")], sure=90, max_looks=30
     )
-    assert min(judges.looks.values()) >= 1 and judges.looks["c3"] == max(judges.looks.values()) > 2
-    if found.verdict == "pass":
-        assert min(judges.looks.values()) == 2
+    assert found.verdict == "pass" and min(judges.looks.values()) == 2
+    assert judges.looks["c3"] == max(judges.looks.values()) > 2

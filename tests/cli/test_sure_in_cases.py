@@ -79,3 +79,16 @@ def test_looks_on_record_count_in_a_suite(desk: Desk) -> None:
     found = desk.run(*asked, "--sure", "90").json
     assert found["verdict"] == "pass" and found["belief"]["looks"] == 10
     assert [one.calls for one in judges] == [5, 5]
+
+
+def test_more_looks_on_record_than_the_limit_make_no_verdict_worse(desk: Desk) -> None:
+    """They cost nothing, so all of them are taken in, those of the last case too."""
+    suite(desk, *(f"{{id: c{i}, input: apple {i}, rubric: [says apple]}}" for i in range(5)))
+    judges = [desk.judge(name) for name in ("one", "two")]
+    asked = ("eval", "suite.yaml", *(f"--judge={one.spec}" for one in judges))
+    asked = (*asked, "--target", target(desk).spec, "--json")
+    desk.run(*asked, "--sure", "99", "--max-looks", "30")
+    before = [one.calls for one in judges]
+    assert sum(before) > 6
+    found = desk.run(*asked, "--sure", "80", "--max-looks", "6").json
+    assert found["verdict"] == "pass" and [one.calls for one in judges] == before

@@ -115,7 +115,7 @@ def test_nobody_who_answers_is_no_score() -> None:
     def gone(request: dict[str, Any]) -> dict[str, Any]:
         raise RuntimeError("the model is gone")
 
-    with pytest.raises(honestone.CouldNotJudge, match="no judge answered"):
+    with pytest.raises(honestone.CouldNotJudge, match="could not be judged"):
         RubricEvaluator(RUBRIC, judges=[gone])("apple")
 
 
@@ -129,3 +129,38 @@ def test_code_alone_scores_exactly() -> None:
     }
     evaluator = RubricEvaluator(rubric, judges=[])
     assert evaluator("x")[0] == 0.5 and evaluator("x y")[0] == 1.0 and evaluator.calls == 0
+
+
+def test_a_penalty_is_an_objective_to_keep_away_from() -> None:
+    """GEPA raises objectives, so that of a penalty is high where it is not incurred."""
+    rubric = {
+        "threshold": 50,
+        "criteria": [
+            {"id": "apple", "requirement": "It names the apple", "weight": 2},
+            {"id": "pear", "requirement": "It insults the pear", "weight": -1},
+        ],
+    }
+    panel = Panel()
+    evaluator = RubricEvaluator(rubric, judges=[panel.named("a"), panel.named("b")])
+    clean, insulting = evaluator("apple"), evaluator("apple pear")
+    assert clean[0] > insulting[0]
+    assert clean[1]["scores"]["pear"] > 0.8 > 0.2 > insulting[1]["scores"]["pear"]
+    assert "incurred: It insults the pear" in insulting[1]["Feedback"]
+    assert "pear" not in clean[1]["Feedback"]
+
+
+def test_a_failure_that_passes_is_asked_again() -> None:
+    """What no judge answered is not remembered."""
+    tries = 0
+
+    def at_last(request: dict[str, Any]) -> dict[str, Any]:
+        nonlocal tries
+        tries += 1
+        if tries <= 4:
+            raise RuntimeError("the model is away")
+        return {"criteria": {one["id"]: {"met": True} for one in request["criteria"]}}
+
+    evaluator = RubricEvaluator(RUBRIC, judges=[at_last])
+    with pytest.raises(honestone.CouldNotJudge):
+        evaluator("apple")
+    assert evaluator("apple")[0] > 0.5

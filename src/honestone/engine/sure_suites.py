@@ -217,17 +217,24 @@ class SuiteAsking:
 
     def _open(self) -> dict[str, _Waiting]:
         """The cases that a judge can be asked about, in the suite's order, however soon their
-        targets were done.
+        targets were done. A case that can get no more judges and has fewer than its quorum counts
+        for no outcome, whatever else is asked.
         """
         waiting = ((id, self._waiting[id]) for id in self._order if id in self._waiting)
-        return {id: one for id, one in waiting if self._is_worth(one)}
+        return {
+            id: one
+            for id, one in waiting
+            if self._is_worth(one) and (one.is_short or not one.is_below_quorum)
+        }
 
     async def _recall(self, asked: Iterable[_Waiting]) -> None:
-        """Take in what is on record about the cases that are new here."""
+        """Take in what is on record about the cases that are new here: all of it, since it costs
+        nothing. A record with more looks than the limit leaves none to ask.
+        """
         for one in asked:
             if not one.is_recalled:
                 one.is_recalled = True
-                await one.asking.take_recorded(max(self.most - self._looks, 0))
+                await one.asking.take_recorded()
                 one.learn()
 
     def _lone(self, belief: SuiteBelief, asked: Mapping[str, _Waiting]) -> dict[str, float]:

@@ -12,7 +12,7 @@
 
 GEPA chooses the highest of many noisy scores, which is too high for that reason alone. So the
 winner is certified by judges that it was not optimised against: `honestone eval best.md -r
-rubric.yaml --judge OTHER --sure 95`.
+rubric.yaml --judge claude:haiku --holdout OTHER --sure 95`.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class RubricEvaluator:
         """The expected score (0-1) of a candidate, and what a reflecting model reads about it.
         `example` is what the text answers: a text, or a mapping with `input` and `answer`.
 
-        Raises CouldNotJudge where no judge answered, or the budget is used up.
+        Raises CouldNotJudge where no judge or a check gave no answer, or the budget is used up.
         """
         found = self._evaluation(_Asked(_text_of(candidate), *_input_of(example)))
         return found.score, {"scores": found.objective_scores, "Feedback": found.feedback}
@@ -137,11 +137,13 @@ class RubricEvaluator:
         found = self._judged(asked)
         expected = found.expected
         if expected is None:
-            raise CouldNotJudge(f"no judge answered: {found.error or found.verdict}")
+            raise CouldNotJudge(
+                f"the candidate could not be judged: {found.error or found.verdict}"
+            )
         return ScoredCandidate(
             score=expected.overall / 100.0,
             feedback="\n".join([*found.report.belief_words, *_reasons(found.report.criteria)]),
-            objective_scores={id: points / 100.0 for id, points in expected.criteria.items()},
+            objective_scores=_objectives(found.report.criteria, expected.criteria),
         )
 
     def _judged(self, asked: _Asked) -> Evaluated:
@@ -169,7 +171,9 @@ class RubricEvaluator:
                 self._budget.calls += used - granted
         with self._lock:
             self._budget.usd += usage.usd or 0.0
-            self._known[asked] = found
+            # What no judge answered is asked again: the reason may have passed.
+            if found.expected is not None:
+                self._known[asked] = found
         return found
 
     def _take(self) -> int:
@@ -209,10 +213,22 @@ def _input_of(example: object) -> tuple[str | None, str | None]:
     return (None if example is None else str(example)), None
 
 
+def _objectives(
+    criteria: Sequence[CriterionDoc], expected: Mapping[str, float]
+) -> dict[str, float]:
+    """Each criterion's expected score (0-1), higher is better: a penalty's is turned round."""
+    penalties = {one.id for one in criteria if one.is_penalty}
+    return {
+        id: 1.0 - points / 100.0 if id in penalties else points / 100.0
+        for id, points in expected.items()
+    }
+
+
 def _reasons(criteria: Sequence[CriterionDoc]) -> list[str]:
-    """What is not met, with what a judge suggests."""
+    """What lowers the score, with what a judge suggests."""
     return [
-        f"not met: {item.asked}" + (f" ({item.suggestion})" if item.suggestion else "")
+        f"{'incurred' if one.is_penalty else 'not met'}: {item.asked}"
+        + (f" ({item.suggestion})" if item.suggestion else "")
         for one in criteria
         for item in one.items
         if item.is_problem

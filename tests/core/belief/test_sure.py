@@ -207,6 +207,15 @@ def test_a_required_check_that_fails_is_certain_without_a_judge() -> None:
     )
 
 
+def test_a_check_without_an_answer_leaves_no_expected_score() -> None:
+    """What code would have said is not believed to be as likely as not."""
+    asked = Ballot(judge="a", marks={("p", "p"): Mark(True)})
+    gave_up = Ballot(judge=CHECK, marks={})
+    known = Ballot(judge=CHECK, marks={("c", "c"): Mark(True)})
+    assert TextBelief(_with_code()).see_all([gave_up, asked]).expected() is None
+    assert TextBelief(_with_code()).see_all([known, asked]).expected() is not None
+
+
 def test_nothing_is_believed_where_no_one_answered() -> None:
     """Not even that it is as likely as not."""
     assert belief_of(rubric(), []) is None

@@ -340,10 +340,12 @@ class TextBelief:
         )
 
     def expected(self) -> ExpectedScore | None:
-        """The score by what is believed of each item; None where judges are asked and none
-        answered.
+        """The score by what is believed of each item. None where judges are asked and none
+        answered, or where code has given no answer: there is no belief about what code would say.
         """
         if self.asks_judges and not self.looks:
+            return None
+        if any(key not in self._known and not self._is_away(key) for key in self._code):
             return None
         overall, criteria = 0.0, dict[str, float]()
         # Weights do not sum to 1 exactly, and what code answers is exact.

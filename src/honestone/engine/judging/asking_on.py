@@ -51,15 +51,15 @@ class AskingOn:
 
     async def to_end(self) -> list[Consulted]:
         """Asks until the verdict is decided, or a limit or the judges are used up."""
-        await self.take_recorded(self.looking.most)
+        await self.take_recorded(most=self.looking.most)
         while self.refused is None and (wanted := self.looking.next_looks()):
             await self.take(wanted)
         return self.consulted()
 
-    async def take_recorded(self, most: int) -> None:
-        """Take in the looks that are on record, up to so many: they cost nothing."""
+    async def take_recorded(self, most: int | None = None) -> None:
+        """Take in the looks that are on record, at most `most` of them: they cost nothing."""
         left = {id for id in self.seats if not self.looking.is_certain}
-        while left and self.looking.count < most and self.refused is None:
+        while left and (most is None or self.looking.count < most) and self.refused is None:
             judge = self.looking.least_asked(among=left)
             if judge is None:
                 break
