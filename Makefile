@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help setup demo quick test test-kills test-docs attack test-deep test-all test-clis test-model test-cluster \
 	test-containers test-pages test-exports lint format docs pictures site site-publish site-serve dist clean \
-	bench bench-api bench-boxes bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles \
+	bench bench-api bench-boxes bench-cluster bench-compare bench-improve bench-optimisers bench-panel bench-python bench-suites oracles \
 	acceptance acceptance-slow public formats-survey
 
 # What a contributor uses every day comes first.
@@ -149,6 +149,9 @@ bench-improve: $(READY) ## how often the loop is right when it says PASSED, RUNS
 
 bench-boxes: $(READY) ## how often a verdict under --sure is so, where the truth is known, RUNS=2000 a world
 	$(BIN)/python bench/boxes/boxes.py --runs $(or $(RUNS),2000)
+
+bench-optimisers: .exports/ready ## GEPA, a plain loop and improve at equal looks where the truth is known, RUNS=100 of each
+	.exports/bin/python bench/optimisers/optimisers.py --runs $(or $(RUNS),100)
 
 bench-panel: $(READY) ## what judged suites and files cost beside the least they can cost
 	$(BIN)/python bench/panel.py
