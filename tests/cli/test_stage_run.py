@@ -107,6 +107,7 @@ def test_what_was_kept_can_be_undone(desk: Desk) -> None:
     (desk.folder / "kitchen/SKILL.md").write_text(kept)
     undone = desk.run("undo")
     assert (undone.code, bench.text) == (0, bench.original), undone.err
+    assert undone.out.endswith(f"kept: honestone show {document['run']}\n")
     assert "honestone undo" not in desk.run("show", document["run"]).out
     assert f"kitchen is as it was before run {document['run']}" in undone.out
     again = desk.run("undo", document["run"])

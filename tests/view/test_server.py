@@ -22,6 +22,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import pytest
 
 from cli.desk import Desk
+from honestone.core.numbers import percent
 from honestone.view.access import Access, PageSessions
 
 EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover=alert(3) x="{{7*7}}\u202e'
@@ -474,7 +475,7 @@ def test_a_trend_names_what_turned_with_intervals(shown: tuple[Desk, Server]) ->
     low, high = told[0]["rate_interval"]
     assert 0 < low < told[0]["pass_rate"] < high < 1
     assert page.count('<circle class="after"') == 2
-    assert f"95%: {int(low * 1000) / 10}" in page
+    assert f"95%: {percent(low)} to {percent(high)}" in page
     assert "1 regression</span>" in page
     assert f'href="/compare/{first}/{second}"' in page
     assert f"/trend?run={first},{second}" in server.get("/")

@@ -154,12 +154,19 @@ def _put_back(store: Store, info: RunInfo, known: _Delivered, log: list[Event]) 
     store.append(info.id, DeliveryDone(version=known.original, undone=True))
     return (
         f"{named} is as it was before run {info.id}\n"
-        f"  what the run made is kept: honestone show {info.id} --version best"
+        f"  what the run made is kept: {_shown(info, 'best')}"
     )
 
 
+def _shown(info: RunInfo, version: str) -> str:
+    """The command that shows a version of a run; of a run of stages it shows the edit."""
+    words = f"honestone show {info.id}"
+    return words if info.kind == StagesStarted.kind else f"{words} --version {version}"
+
+
 def _changed(store: Store, info: RunInfo, on_disk: Version, named: str) -> UsageError:
-    hint = f"what it held before: honestone show {info.id} --version original"
+    what = "what the run changed" if info.kind == StagesStarted.kind else "what it held before"
+    hint = f"{what}: {_shown(info, 'original')}"
     same = [
         one
         for one in store.runs()
