@@ -252,6 +252,42 @@ LOOPS = [
     ),
     *(
         looped(
+            f"a script that a Makefile runs: {name}",
+            MAKE,
+            writes("go.py", ""),
+            Makefile=text,
+            go_DOT_py=TEST,
+        )
+        for name, text in (
+            ("another prefix", ".RECIPEPREFIX = >\ntest:\n> python3 go.py\n"),
+            ("a canned recipe", "define run\npython3 go.py\nendef\ntest:\n\t$(run)\n"),
+            ("a call", "run = python3 $(1)\ntest:\n\t$(call run,go.py)\n"),
+            ("a variable of the target", "test: RUN = python3 go.py\ntest:\n\t$(RUN)\n"),
+            ("an unknown interpreter", "test:\n\t$(PY) python3 go.py; $(PY) go.py\n"),
+            ("its shell", "SHELL = ./go.py\ntest:\n\ttrue\n"),
+            ("braces", "R = go.py\ntest:\n\tpython3 ${R}\n"),
+        )
+    ),
+    *(
+        looped(
+            f"a script that a shell runs: {name}",
+            f"{{command: [sh, -c, '{line}']}}",
+            writes("rules.d/go.sh", ""),
+            rules_DOT_d__go_DOT_sh='python3 -c "import app; assert app.add(1, 2) == 3"\n',
+        )
+        for name, line in (
+            ("a loop", "for t in rules.d/*.sh; do sh $t; done"),
+            ("a loop over a folder", "for t in rules.d/*; do . ./$t; done"),
+            ("a pattern", "sh rules.d/g*.sh"),
+            ("a pattern as the program", "sh -c ./rules.d/*"),
+            ("joined", "cat rules.d/*.sh | sh"),
+            ("read in", "sh < rules.d/go.sh"),
+            ("found", 'find rules.d -name "*.sh" -exec sh {} +'),
+            ("listed", "ls rules.d/*.sh | xargs -n1 sh"),
+        )
+    ),
+    *(
+        looped(
             f"a script that a recipe runs: {name}",
             f"{{command: [sh, -c, {program}]}}",
             writes("go.py", ""),

@@ -302,7 +302,12 @@ def test_scripts_that_a_recipe_runs(recipe: str, scripts: list[str]) -> None:
 
 @given(
     st.lists(
-        st.sampled_from("python |--a |$(shell |(|)|eval include |,|'|./|}".split("|")), max_size=9
+        st.sampled_from(
+            "python |--a |$(shell |$(call a|,b|define a\n|endef\n|a:|A=$(A)\n|\t$(a)|(|)|eval include |,|'|./|}".split(
+                "|"
+            )
+        ),
+        max_size=9,
     )
 )
 def test_hostile_recipes_are_read_in_time_with_their_size(parts: list[str]) -> None:
@@ -310,6 +315,7 @@ def test_hostile_recipes_are_read_in_time_with_their_size(parts: list[str]) -> N
     text = "".join(part * 3_000 for part in parts)
     for read in (scripts_run_by, commands_of_makefile, asked_for_includes):
         read(text)
+    named_by(["make"], {"Makefile": text.encode()}.get)
 
 
 def test_a_recipe_in_a_makefile_that_a_pattern_chooses_is_followed() -> None:

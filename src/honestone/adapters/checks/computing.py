@@ -96,8 +96,15 @@ async def _slow_answers(
         )
     # As an output: a text that is no file may hold what no file can.
     subject = Subject(setting, _NO_FILES, Output(text=text))
-    findings = [await _in_a_process(one.check, subject) for one in checks]
-    return [(one.met, one.note) for one in findings]
+    return [await _told(one.check, subject) for one in checks]
+
+
+async def _told(check: Check, subject: Subject) -> CheckAnswer:
+    try:
+        finding = await _in_a_process(check, subject)
+    except GaveUp as why:
+        return None, str(why)
+    return finding.met, finding.note
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -95,11 +95,10 @@ _SHELL_FUNCTION: Final = re.compile(r"\$[({]shell[ \t]+((?:[^(){}]|\([^()]*\)|\{
 
 
 def commands_of_makefile(text: str) -> list[str]:
-    """What make itself runs while it reads a Makefile: the lines of `$(shell ...)`."""
+    """What make itself runs besides recipes: the lines of `$(shell ...)`, and its shell."""
     joined = text.replace("\\\n", " ")
-    return [
-        line.replace("$$", "$") for line in _with_variables(_SHELL_FUNCTION.findall(joined), joined)
-    ]
+    lines = [*_SHELL_FUNCTION.findall(joined), _variables(joined).get("SHELL", "")]
+    return [line.replace("$$", "$") for line in _with_variables(lines, joined) if line]
 
 
 def asked_for_includes(text: str) -> list[str]:
@@ -183,26 +182,69 @@ def _with_ending(new: str, old: str) -> str:
     return new.replace("%", _UNKNOWN) if "%" in old else _UNKNOWN + new
 
 
+_SET: Final = re.compile(
+    r"^(?:[^\s#=:][^#=:\n]*:[ \t]*)?(?:(?:export|override|private) +)*([A-Za-z_][\w.-]*)\s*(\+|:::?|:|\?)?="
+    r"[ \t]*([^#\n]*)",
+    re.MULTILINE,
+)
+_CALL: Final = re.compile(r"\$[({]call[ \t]+([\w.-]+)([^(){}]*)[)}]")
+
+
 def _variables(text: str) -> dict[str, str]:
-    """The variables that a Makefile sets; to what `+=` gives, what was there is joined."""
+    """The variables that a Makefile sets, those of one target too; to what `+=` gives, what was
+    there is joined.
+    """
     found = {"MAKE": "make", "CURDIR": "."}
-    for name, sign, value in re.findall(
-        r"^(?:(?:export|override) +)*([A-Za-z_][\w.-]*)\s*(\+|:::?|:|\?)?=[ \t]*([^#\n]*)",
-        text,
-        re.MULTILINE,
-    ):
+    found |= _defined(text)
+    for name, sign, value in _SET.findall(text):
         found[name] = f"{found.get(name, '') if sign == '+' else ''} {value}".strip()
     return found
 
 
+def _defined(text: str) -> dict[str, str]:
+    """The lines between each `define NAME` and `endef`."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in text.splitlines():
+        words = line.split(None, 2)
+        if words[:1] == ["define"] and words[1:]:
+            name = words[1]
+            found[name] = []
+        elif words[:1] == ["endef"]:
+            name = ""
+        elif name:
+            found[name].append(line)
+    return {name: "\n".join(lines) for name, lines in found.items()}
+
+
+# What variables may make of the lines; where they would make more, they stay as they are.
+_MOST_PUT_IN: Final = 2_000_000
+
+
 def _with_variables(lines: list[str], text: str) -> list[str]:
     variables = _variables(text)
+    longest = max(map(len, variables.values()))
     for _ in range(4):
+        if sum(line.count("$") for line in lines) * longest > _MOST_PUT_IN:
+            return lines
         lines = [
             re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], match[0]), line)
             for line in lines
         ]
+        lines = [_CALL.sub(lambda call: _called(call, variables), line) for line in lines]
     return lines
+
+
+def _called(call: re.Match[str], variables: Mapping[str, str]) -> str:
+    """The lines of `$(call NAME,A,B)`; of an unknown one, its arguments."""
+    given = call[2].split(",")
+    if call[1] not in variables:
+        return " ".join(given)
+    return re.sub(
+        r"\$(?:\((\d)\)|\{(\d)\}|(\d))",
+        lambda number: "".join(given[int(number[number.lastindex or 0]) :][:1]),
+        variables[call[1]],
+    )
 
 
 def _rules_of(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -210,8 +252,10 @@ def _rules_of(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     lines: dict[str, list[str]] = {}
     needs: dict[str, list[str]] = {}
     current: list[str] = []
+    prefixes = ("\t", *re.findall(r"^\.RECIPEPREFIX\s*[:?]*=[ \t]*(\S)", text, re.MULTILINE))
     for line in text.splitlines():
-        if line.startswith("\t"):
+        if line.startswith(prefixes):
+            line = line[1:]
             for name in current:
                 lines[name].append(line.strip().lstrip("@-+"))
         elif rule := re.match(r"([^\s#=:][^#=:]*?)\s*::?(?!=)\s*([^;=]*)(?:;(.*))?$", line):

@@ -147,6 +147,7 @@ class _Words:
         self._read, self._names = read, names
         self._left = _MOST_COMMANDS
         self._followed: set[tuple[str, str]] = set()
+        self._runs_unknown = False  # so does a command of the text that is read now
 
     # ------------------------------------------------------------------------------------------------
     # one command
@@ -201,9 +202,12 @@ class _Words:
 
     def _runs(self, word: str, folder: str) -> str:
         """Notes a file that is run; its path from where the command runs."""
+        place = self._place(word, folder)
         if re.search(r"[$`]", word):
             self.named.unclear.append(word)
-        place = self._place(word, folder)
+            self._runs_unknown = True
+        elif re.search(r"[*?\[]", word):
+            self.named.patterns.append(place)
         self.named.files[place] = self.named.scripts[place] = None
         return place
 
@@ -319,6 +323,7 @@ class _Words:
                 if not is_checked_only:
                     self._script([word], folder, deep, as_shell=True)
                 return
+        self._runs_unknown = not is_checked_only  # what comes in by a pipe
 
     def _python(self, words: Sequence[str], folder: str, deep: int) -> None:
         at = 0
@@ -478,12 +483,31 @@ class _Words:
         self._followed.add((folder, text))
         for inner in re.findall(r"\$\(([^()]*)\)|`([^`]*)`", text):
             self.shell_text("".join(inner), folder, deep - 1)
+        around, self._runs_unknown = self._runs_unknown, False
+        operands: list[tuple[str, str]] = []
         for line in text.replace("\\\n", " ").splitlines():
             for words in commands_of(line):
                 if words[:1] == ["cd"]:
                     folder = posixpath.join(folder, words[1]) if len(words) > 1 else folder
                     continue
+                operands += [(word, folder) for word in words[1:]]
                 self.command(words, folder, deep - 1)
+        if self._runs_unknown:
+            self._may_run(operands)
+        self._runs_unknown = around
+
+    def _may_run(self, operands: Iterable[tuple[str, str]]) -> None:
+        """Of a text that runs a variable, or what comes in by a pipe: each file, pattern and folder
+        that it names.
+        """
+        for word, folder in operands:
+            place = self._place(word, folder)
+            if re.search(r"[*?\[]", word):
+                self.named.patterns.append(place)
+            elif self._is_there(place):
+                self._runs(word, folder)
+            elif place != "." and any(name.startswith(place + "/") for name in self._names):
+                self.named.patterns.append(f"{place}/**")
 
     # -------------------------------------------------------------------------------------------------
     # recipes
