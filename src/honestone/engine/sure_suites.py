@@ -75,8 +75,9 @@ class SuiteAsking:
     when its case is opened. `asks_all`: every case gets a look; `asks_once`: and no further one.
     `has_output` hears of each case whose target is done.
 
-    `on_record`: by text the looks that count and cost nothing. `beside` and `apart`: texts that the
-    same judges looked at, as in `SuiteBelief`. `hopeless` (0-1): below it the bar is out of reach.
+    `on_record`: by text the looks that count and cost nothing. `alongside` and `apart`: texts that
+    the same judges looked at, as in `SuiteBelief`. `hopeless` (0-1): below it the bar is out of
+    reach.
     """
 
     panel: Panel
@@ -87,7 +88,7 @@ class SuiteAsking:
     asks_all: bool = False
     asks_once: bool = False
     on_record: Mapping[str, Sequence[Ballot]] = field(default_factory=dict)
-    beside: Sequence[TextBelief] = ()
+    alongside: Sequence[TextBelief] = ()
     apart: Sequence[TextBelief] = ()
     hopeless: float | None = None
     has_output: Callable[[str], None] = lambda id: None
@@ -306,7 +307,7 @@ class SuiteAsking:
 
     def belief(self) -> SuiteBelief:
         cases = [self._case(id, one) for id, one in self.record.cases.items() if not one.case.skip]
-        return SuiteBelief(cases, self.need, self.beside, self.apart)
+        return SuiteBelief(cases, self.need, self.alongside, self.apart)
 
     def _case(self, id: str, one: CaseRecord) -> CaseBelief:
         waiting = self._waiting.get(id)

@@ -100,7 +100,7 @@ def asking_of(
             asks_all=True,
             asks_once=by_need.once,
             on_record=by_need.known,
-            beside=by_need.beside,
+            alongside=by_need.alongside,
             apart=by_need.apart,
             hopeless=by_need.hopeless,
         )

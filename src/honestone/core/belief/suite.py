@@ -66,16 +66,16 @@ class SuiteChance(NamedTuple):
 
 
 class SuiteBelief:
-    """What is believed about a suite of which `need` cases have to pass. `beside`: texts of other
-    suites that the same judges looked at; a text that is in both counts once as evidence. `apart`:
-    texts that say how these judges err, and nothing of how many cases pass.
+    """What is believed about a suite of which `need` cases have to pass. `alongside`: texts of
+    other suites that the same judges looked at; a text that is in both counts once as evidence.
+    `apart`: texts that say how these judges err, and nothing of how many cases pass.
     """
 
     def __init__(
         self,
         cases: Sequence[CaseBelief],
         need: int,
-        beside: Sequence[TextBelief] = (),
+        alongside: Sequence[TextBelief] = (),
         apart: Sequence[TextBelief] = (),
     ) -> None:
         self.need = need
@@ -88,7 +88,7 @@ class SuiteBelief:
         ]
         self._unseen = sum(one.certain is None and not one.is_looked_at for one in cases)
         self._groups = _alike(self._looked)
-        evidence = list({id(text): text for text in (*self._looked, *beside)}.values())
+        evidence = list({id(text): text for text in (*self._looked, *alongside)}.values())
         self._assumed: Mapping[Assumption, float] = {}
         if evidence:
             self._assumed = assumptions(
@@ -158,7 +158,7 @@ class SuiteBelief:
 
 def all_reached(suites: Sequence[SuiteBelief]) -> SuiteChance:
     """P(every one of these suites reaches its bar), by the evidence that they share: each was made
-    with the texts of the others beside it. Without a text there is no chance to tell.
+    with the texts of the others next to it. Without a text there is no chance to tell.
     """
     totals = [0.0, 0.0, 0.0]
     for one, weight in suites[0].assumed.items():

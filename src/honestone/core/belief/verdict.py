@@ -69,9 +69,9 @@ def assumptions(
     logs: dict[Assumption, float] = {}
     for model in models:
         by_share = _log_by_share(model, rows, shares)
-        beside = _log_by_share(model, others, shares).values() if others else (0.0,)
-        top = max(beside)
-        of_judges = top + log(sum([exp(one - top) for one in beside]))
+        log_weights = _log_by_share(model, others, shares).values() if others else (0.0,)
+        top = max(log_weights)
+        of_judges = top + log(sum([exp(one - top) for one in log_weights]))
         for met, found in by_share.items():
             logs[Assumption(model, met)] = found + of_judges
     top = max(logs.values())

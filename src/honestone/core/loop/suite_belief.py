@@ -62,14 +62,15 @@ KEPT_FOR_TEST: Final = 2
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByNeed:
     """How the judges of one split are asked about a version. `looks`: the most that may be paid.
-    `once`: one look at each text that has none. `known`: by text the looks on record. `beside`: the
-    texts of the version's other splits, `apart` those of other versions. `hopeless` (0-1): the probability below which asking ends.
+    `once`: one look at each text that has none. `known`: by text the looks on record. `alongside`:
+    the texts of the version's other splits, `apart` those of other versions. `hopeless` (0-1): the
+    probability below which asking ends.
     """
 
     looks: int
     once: bool
     known: Mapping[str, Sequence[Ballot]]
-    beside: Sequence[TextBelief]
+    alongside: Sequence[TextBelief]
     apart: Sequence[TextBelief]
     hopeless: float = HOPELESS
 
@@ -257,7 +258,7 @@ class SuiteBeliefState(SuiteLoopState):
             once=split == TRAIN
             or (split == TEST and version == self.original and bool(self.rounds)),
             known=self.looks_at,
-            beside=self._texts_of(version),
+            alongside=self._texts_of(version),
             apart=self._texts_apart(version),
         )
 
