@@ -173,7 +173,7 @@ bench-python: $(READY) ## what a Python target costs beside a bare pool of proce
 
 # The scripts whose issue is done. The slow ones take minutes each and a turn in CI.
 DONE := a1_arithmetic_and_gates a2_improve_loop b1_replies_read_right b2_model_replies_and_hostility c1_rubric_formats \
-	d1_suites d2_compare_and_reports e1_skill_evaluation e2_pipeline j1_house l1_forge r1_plain s1_rooms
+	d1_suites d2_compare_and_reports e1_skill_evaluation e2_pipeline j1_house l1_forge r1_plain s1_rooms u1_models
 SLOW := b3_real_clis f1_policies f2_calibrate_noise_audit g1_hooks_and_steps g2_agent_install g3_mcp i1_cluster k1_everyday \
 	m1_foreign
 SCRIPTS := ../shared/acceptance
