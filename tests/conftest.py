@@ -50,6 +50,7 @@ _START_PROCESSES = frozenset(
         "adapters/agent_clis/test_cli_worker.py",
         "adapters/checks/test_case_checks.py",
         "adapters/checks/test_code_checks.py",
+        "adapters/checks/test_computing.py",
         "adapters/checks/test_scripts.py",
         "adapters/judges/test_script.py",
         "adapters/stores/test_sqlite.py",

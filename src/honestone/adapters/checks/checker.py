@@ -153,7 +153,7 @@ class CheckRunner:
         return compiled
 
     def run_texts(self, compiled: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
-        """Compiled checks of one text, at once, in their order."""
+        """Compiled checks of one text, in their order, for who awaits nothing (`TextEvaluator`)."""
         return text_checks.text_answers(compiled, text)
 
     async def run(
@@ -176,7 +176,7 @@ class CheckRunner:
         compiled = [self.compile(check) for check in checks]
         texts = [one for one in compiled if one is not None]
         text_answers = iter(
-            await computing.text_answers(texts, subject.text, self._setting) if texts else ()
+            await computing.answers_in_reach(texts, subject.text, self._setting) if texts else ()
         )
         return [
             _finding(*next(text_answers)) if one is not None else await _find(check, subject)

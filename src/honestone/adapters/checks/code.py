@@ -29,7 +29,7 @@ from honestone.adapters.checks.check_input import (
     finding,
     state_of,
 )
-from honestone.adapters.checks.computing import text_answers
+from honestone.adapters.checks.computing import answers_in_reach
 from honestone.adapters.checks.grading import exit_words, last_words_of
 from honestone.adapters.checks.pytest_counts import (
     TestCounts,
@@ -411,7 +411,7 @@ async def _as_printed(check: Check, subject: Subject, ended: process.Ended) -> C
     for kind, value in check.option("expect_stdout", dict[str, str]()).items():
         printed = Check(kind=kind, value=value)
         compiled = compile_text_check(printed)
-        ((met, note),) = await text_answers([compiled], stdout, subject.setting)
+        ((met, note),) = await answers_in_reach([compiled], stdout, subject.setting)
         if not met:
             return met, f"stdout: {note}"
     return True, f"{exit_words(ended.exit)}{last_words_of(ended)}"

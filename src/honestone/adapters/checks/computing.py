@@ -2,26 +2,39 @@
 
 A check is begun where it is asked for. What is not done after `HERE_SECONDS` is broken off and made
 again in a process of its own, which ends with the task that waits for it. Where nothing can be
-broken off (any thread but the main one), what may take long goes there at once.
+broken off (any thread but the main one), what may take long goes there at once. Only the kinds of
+other packages run to their end where they are: nobody knows what breaking them off would leave.
 """
 
 from __future__ import annotations
 
-import pickle
+import re
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from asyncio import sleep
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.check_input import Setting, Subject
 from honestone.core.artifact import Version
-from honestone.core.checking.checks import KINDS, CheckAnswer, GaveUp, TextCheck
+from honestone.core.checking.checks import (
+    KINDS,
+    CheckAnswer,
+    GaveUp,
+    TextCheck,
+    compile_text_check,
+    visible,
+)
+from honestone.core.checking.looks import listed_words
 from honestone.core.errors import HonestoneError
 from honestone.core.judging.rubric import Check
 from honestone.ports import Finding, Output
+
+if TYPE_CHECKING:
+    from honestone.system.processes.process import Ended
 
 T = TypeVar("T")
 
@@ -32,11 +45,6 @@ COMPUTING: Final = {
 }
 # How long a check may keep the event loop from everything else.
 HERE_SECONDS: Final = 0.25
-# Without patterns, what every check gets through in much less: characters (`levenshtein` takes their
-# square), and calls of tools.
-_FEW_CHARACTERS: Final = 5_000
-_FEW_COMPARED: Final = 200
-_FEW_CALLS: Final = 50
 
 
 class _NotHere(BaseException):
@@ -57,20 +65,18 @@ async def found(family: Family, check: Check, subject: Subject) -> Finding:
     def here() -> Finding:
         return at_once(family.find(check, subject))
 
-    if _is_short(check, subject):
+    if KINDS[check.kind].package:
         return here()
     if text_checks.can_interrupt():
-        _import_library(check)
-        try:
-            return text_checks.in_time(here, HERE_SECONDS, _NotHere)
-        except _NotHere:
-            return await _in_a_process(check, subject)
-    if KINDS[check.kind].family == "text":  # its patterns have a process of their own there
-        return await _in_thread(here)
-    return await _in_a_process(check, subject)
+        with suppress(_NotHere):
+            return await _within_time(here)
+    elif is_short(check, subject):
+        return here()
+    (finding,) = await _in_processes([check], subject)
+    return finding
 
 
-async def text_answers(
+async def answers_in_reach(
     checks: Sequence[TextCheck], text: str, setting: Setting
 ) -> list[CheckAnswer]:
     """What compiled checks say of a text, in their order."""
@@ -89,31 +95,25 @@ async def _slow_answers(
 ) -> list[CheckAnswer]:
     """The same of those that need time. They share what they have here."""
     if not text_checks.can_interrupt():
-        return await _in_thread(lambda: text_checks.text_answers(checks, text))
+        return [await text_checks.searched_apart(one.check, text) for one in checks]
     with suppress(_NotHere):
-        return text_checks.in_time(
-            lambda: [one.evaluate(text) for one in checks], HERE_SECONDS, _NotHere
-        )
+        return await _within_time(lambda: [one.evaluate(text) for one in checks])
     # As an output: a text that is no file may hold what no file can.
     subject = Subject(setting, _NO_FILES, Output(text=text))
-    return [await _told(one.check, subject) for one in checks]
-
-
-async def _told(check: Check, subject: Subject) -> CheckAnswer:
-    try:
-        finding = await _in_a_process(check, subject)
-    except GaveUp as why:
-        return None, str(why)
-    return finding.met, finding.note
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    from honestone.adapters.functions import in_thread
-
-    return await in_thread(work)
+    findings = await _in_processes([one.check for one in checks], subject)
+    return [(one.met, one.note) for one in findings]
 
 
 _NO_FILES: Final = Version({}, is_folder=True)
+
+
+async def _within_time(work: Callable[[], T]) -> T:
+    """Raises _NotHere. Others have their turn after it, so that many checks in a row keep nobody
+    waiting.
+    """
+    done = text_checks.in_time(work, HERE_SECONDS, _NotHere)
+    await sleep(0)
+    return done
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:
@@ -127,67 +127,136 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a check that only computes waits for something")
 
 
-def _is_short(check: Check, subject: Subject) -> bool:
+# ------------------------------------------------------------------------------------------------------
+# what is over at once, where nothing can be broken off
+
+# What each of these gets through in much less than `HERE_SECONDS`: characters, compared characters
+# (`levenshtein` takes their square), calls of tools, and characters of a text times those of the
+# schema that it is held against.
+_FEW_CHARACTERS: Final = 5_000
+_FEW_COMPARED: Final = 200
+_FEW_CALLS: Final = 50
+_FEW_STEPS: Final = 1_000_000
+
+# Each part of a text is looked at about once.
+_LOOKED_AT_ONCE: Final = frozenset(
+    {"is-json", "field-accuracy", "file-exists", "rouge-n", "bleu", "gleu"}
+)
+# What a schema may take long by, however small it and the text are.
+_LONG_IN_SCHEMAS: Final = re.compile(r"pattern|\$\w*[rR]ef|uniqueItems")
+# Three stars of a glob may share out a name in as many ways as it has letters, cubed.
+_MANY_STARS: Final = re.compile(r"\*[^*]+\*[^*]+\*")
+
+
+def is_short(check: Check, subject: Subject) -> bool:
     """Whether a check is over at once, whatever is in the text."""
-    if KINDS[check.kind].family == "trace":
-        trace = None if subject.output is None else subject.output.trace
-        return trace is None or len(trace.tool_calls or ()) <= _FEW_CALLS
+    if any(map(_MANY_STARS.search, _globs(check))):
+        return False
+    family, size = KINDS[check.kind].family, _size(subject)
+    if family == "trace":
+        calls = _tool_names(subject)
+        return len(calls) <= _FEW_CALLS and sum(map(len, calls)) <= _FEW_CHARACTERS
+    if family == "text":
+        guarded = compile_text_check(check).guard_from
+        return guarded is None or size < guarded
     if check.kind == "levenshtein":
         return max(len(subject.text), len(check.text)) <= _FEW_COMPARED
-    if KINDS[check.kind].family == "text" or _has_patterns(check):
+    if check.kind == "links-resolve":
+        return size <= _FEW_CHARACTERS and "beside" not in check.options
+    if check.kind in ("json-schema", "contains-json", "function-calls"):
+        return _has_short_schema(check, size)
+    return size <= _FEW_CHARACTERS and check.kind in _LOOKED_AT_ONCE
+
+
+def _globs(check: Check) -> Iterator[str]:
+    yield from listed_words(check.option("path", ""))
+    if check.kind == "file-exists":
+        yield from check.words
+    elif KINDS[check.kind].family == "trace":
+        yield repr(check.value)
+
+
+def _size(subject: Subject) -> int:
+    """Of everything that a check may look at, in characters or bytes."""
+    files = subject.version.files.items()
+    said = sum(map(len, (subject.text, subject.diff or "", *subject.replies)))
+    return said + sum(len(path) + len(entry.data) for path, entry in files)
+
+
+def _tool_names(subject: Subject) -> list[str]:
+    trace = None if subject.output is None else subject.output.trace
+    return [] if trace is None else [call.name for call in trace.tool_calls or ()]
+
+
+def _has_short_schema(check: Check, size: int) -> bool:
+    """A schema that is in a file may be any."""
+    if isinstance(check.value, str) or check.options.get("exact") == "javascript":
         return False
-    sizes = (len(entry.data) for entry in subject.version.files.values())
-    return len(subject.text) + sum(sizes) <= _FEW_CHARACTERS
-
-
-_OF_SCHEMAS: Final = frozenset({"json-schema", "contains-json", "function-calls"})
-
-
-def _has_patterns(check: Check) -> bool:
-    """Whether it holds a text against a schema that has patterns, as a file may."""
-    is_of_schema = check.kind in _OF_SCHEMAS and check.value is not None
-    return is_of_schema and (isinstance(check.value, str) or "pattern" in repr(check.value))
-
-
-def _import_library(check: Check) -> None:
-    """An import that is broken off would leave half a module."""
-    name = {"data": "jsonschema", "files": "markdown_it"}.get(KINDS[check.kind].family)
-    if name is not None and check.kind not in ("is-json", "field-accuracy", "file-exists"):
-        with suppress(ImportError):
-            import_module(name)
+    schema = repr(check.value)
+    is_simple = _LONG_IN_SCHEMAS.search(schema) is None
+    return is_simple and size <= _FEW_CHARACTERS and size * len(schema) <= _FEW_STEPS
 
 
 # ------------------------------------------------------------------------------------------------------
 # a process of its own
 
+# What the process says of a check: what it found, or the person's mistake.
+_Outcome: TypeAlias = Finding | HonestoneError
 
-async def _in_a_process(check: Check, subject: Subject) -> Finding:
-    """The same, where it ends with the task that waits for it, or at the limit of checks."""
-    from honestone.adapters.checks.grading import exit_words, last_words_of
+
+async def _in_processes(checks: Sequence[Check], subject: Subject) -> list[Finding]:
+    """The same, where it ends with the task that waits for it. One process takes them in their
+    order; where it ends early, the next one begins with the check that this one was at. A check
+    could not be judged where a process that began with it gave no answer.
+    """
+    findings: list[Finding] = []
+    while len(findings) < len(checks):
+        findings += await _in_a_process(checks[len(findings) :], subject)
+    return findings
+
+
+async def _in_a_process(checks: Sequence[Check], subject: Subject) -> list[Finding]:
+    """What it found of the first checks: of one at least."""
+    import pickle
+
     from honestone.system.processes import process
     from honestone.system.processes.commands import NotStarted
     from honestone.system.processes.environment import base_environment
 
     setting = subject.setting
-    asked = pickle.dumps((check, _without_objects(setting), subject.artifact, subject.output))
+    asked = (checks, _without_objects(setting), subject.artifact, subject.output)
     try:
         ended = await process.run(
-            [sys.executable, *_CHILD],
+            [sys.executable, "-I", "-c", _CHILD],
             cwd=Path(),
             env=base_environment(),
-            stdin=asked,
+            stdin=pickle.dumps(sys.path) + pickle.dumps(asked),
             timeout=setting.timeout,
         )
     except NotStarted as error:
-        raise GaveUp(f"no process could be started for it: {error.reason}") from None
-    if ended.timed_out:
-        raise GaveUp(f"it takes more than {setting.timeout:g} s")
-    if ended.exit != 0:
-        raise GaveUp(f"its process failed: {exit_words(ended.exit)}{last_words_of(ended)}")
-    outcome: Finding | GaveUp | HonestoneError = pickle.loads(ended.stdout)
+        return [_not_judged(f"no process could be started for it: {error.reason}")]
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
+        return [_not_judged(f"no process can be told of it: {error}")]
+    outcomes = [pickle.loads(one) for one in _parts(ended.stdout)]
+    return [_finding_of(one) for one in outcomes] or [_not_judged(_why_none(ended, setting))]
+
+
+def _not_judged(why: str) -> Finding:
+    return Finding(met=None, note=visible(why))
+
+
+def _finding_of(outcome: _Outcome) -> Finding:
     if isinstance(outcome, Finding):
         return outcome
     raise outcome
+
+
+def _why_none(ended: Ended, setting: Setting) -> str:
+    from honestone.adapters.checks.grading import exit_words, last_words_of
+
+    if ended.timed_out:
+        return f"it takes more than {setting.timeout:g} s"
+    return f"its process failed: {exit_words(ended.exit)}{last_words_of(ended)}"
 
 
 def _without_objects(setting: Setting) -> Setting:
@@ -200,23 +269,64 @@ def _without_objects(setting: Setting) -> Setting:
     )
 
 
-_CHILD: Final = (
-    "-I",
-    "-c",
-    f"import sys; sys.path.append(sys.argv.pop(1)); from {__name__} import main; main()",
-    str(Path(__file__).parents[3]),
-)
+# It imports from where we do: another honestone may be installed for the same Python.
+_CHILD: Final = f"""\
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from {__name__} import main
+main()
+"""
+_SIZE: Final = 8
+
+
+def _parts(answer: bytes) -> Iterator[bytes]:
+    """Each is written as its length and its bytes; the last may be cut off."""
+    while len(answer) > _SIZE:
+        end = _SIZE + int.from_bytes(answer[:_SIZE], "big")
+        if end > len(answer):
+            return
+        yield answer[_SIZE:end]
+        answer = answer[end:]
 
 
 def main() -> None:
-    """The process: reads a pickle of what is asked, writes one of what was found or raised. Both
-    ends are ours, and no program of anybody else is started here.
+    """The process: reads a pickle of what is asked, and writes one of what each check found or
+    raised. Both ends are ours, and no program of anybody else is started here.
     """
-    check, setting, artifact, output = pickle.loads(sys.stdin.buffer.read())
+    import os
+    import pickle
+
+    checks, setting, artifact, output = pickle.load(sys.stdin.buffer)
+    _limit_time(setting.timeout)
+    answer = os.dup(1)
+    os.dup2(2, 1)  # what a library prints is no answer
+    subject = Subject(setting, artifact, output)
+    with open(answer, "wb") as file:
+        for check in checks:
+            written = pickle.dumps(_outcome(check, subject))
+            file.write(len(written).to_bytes(_SIZE, "big") + written)
+            file.flush()
+
+
+def _limit_time(seconds: float) -> None:
+    """Should nobody be left who ends it."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = int(min(seconds, _LONGEST)) + 1
+    if most == resource.RLIM_INFINITY or wanted <= most:
+        resource.setrlimit(resource.RLIMIT_CPU, (wanted, most))
+
+
+_LONGEST: Final = 1_000_000
+
+
+def _outcome(check: Check, subject: Subject) -> _Outcome:
     family = cast(Family, import_module(COMPUTING[KINDS[check.kind].family]))
-    outcome: Finding | GaveUp | HonestoneError
     try:
-        outcome = at_once(family.find(check, Subject(setting, artifact, output)))
-    except (GaveUp, HonestoneError) as error:
-        outcome = error
-    sys.stdout.buffer.write(pickle.dumps(outcome))
+        return at_once(family.find(check, subject))
+    except GaveUp as why:
+        return _not_judged(str(why))
+    except HonestoneError as error:
+        return error

@@ -139,12 +139,14 @@ def sweep() -> int:
     """Remove what killed processes of this person left behind; how many folders that were."""
     removed = 0
     held = {str(place) for place in [*_held]}
-    folder = tempfile.gettempdir()
+    folder = os.path.realpath(tempfile.gettempdir())
     for name in _names(folder):
         if not name.startswith(_PREFIX):
             continue
         place = Path(folder, name)
-        if _is_left(place) and os.path.realpath(place) not in held:
+        # Ours are not even opened: a file system that has the locks of POSIX frees one when any
+        # handle of its process is closed.
+        if str(place) not in held and _is_left(place):
             end_inhabitants(place)
             remove(place)
             removed += not place.exists()
