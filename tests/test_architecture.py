@@ -497,7 +497,7 @@ core.artifact core.checking core.checking.added_kinds core.editing core.editing.
 core.editing.result core.errors core.json_value core.judging core.judging.ballot
 core.judging.choices core.judging.images core.judging.needs core.judging.packing
 core.judging.request core.judging.rubric core.judging.settings_tables core.judging.spend core.loop
-core.loop.named core.numbers core.plugins core.record core.record.kinds core.record.store_address
+core.loop.named core.numbers core.plugins core.record core.record.runs core.record.store_address
 core.suite core.tables formats formats.project formats.settings formats.syntax
 formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes ports report report.documents
 report.documents.run_list report.documents.states report.terminal report.terminal.run_list_text system system.drawing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.record.run_ids import moment_of_run, run_id
+from honestone.core.record.runs import moment_of_run, run_id
 
 MOMENTS = st.integers(0, 2**48 - 1)
 CHANCES = st.integers(0, 2**80 - 1)

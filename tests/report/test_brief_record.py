@@ -166,7 +166,7 @@ def test_a_coordinator_that_takes_a_run_up_waits_for_what_a_limit_left_out() -> 
 def test_a_comparison_has_its_words_too() -> None:
     """What a run kept of its baseline has no texts of its own: they are those of its cases."""
     from honestone.app.suites.comparing.compare import compare_summaries
-    from honestone.core.record.record import summary_of
+    from honestone.core.record.summary import summary_of
 
     log = with_words(
         log_of([("run", "mean", [(True, True)]), ("run", "mean", [(False, True)])]),

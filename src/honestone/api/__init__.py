@@ -56,7 +56,7 @@ from honestone.app.suites.subject import SuiteSubject, read_report
 from honestone.core.errors import UsageError
 from honestone.core.events import TableColumns
 from honestone.core.numbers import exact
-from honestone.core.record.record import RunSummary
+from honestone.core.record.summary import RunSummary
 from honestone.ports import Function, Judge, Target, Worker
 from honestone.report.documents import JsonDocument
 from honestone.system.event_loop import run_blocking

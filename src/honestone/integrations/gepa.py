@@ -36,7 +36,7 @@ SURE: Final = 80.0
 MAX_LOOKS: Final = 6
 
 
-class ScoredCandidate(NamedTuple):
+class CandidateScore(NamedTuple):
     """What `gepa.optimize` asks of an evaluator: score and objectives from 0 to 1, and reasons."""
 
     score: float
@@ -125,7 +125,7 @@ class RubricEvaluator:
         found = self._evaluation(_Asked(_text_of(candidate), *_input_of(example)))
         return found.score, {"scores": found.objective_scores, "Feedback": found.feedback}
 
-    def of_response(self, data: Mapping[str, Any], response: str) -> ScoredCandidate:
+    def of_response(self, data: Mapping[str, Any], response: str) -> CandidateScore:
         """The same of what a model replied to an example of `gepa.optimize`."""
         return self._evaluation(_Asked(response, *_input_of(data)))
 
@@ -133,14 +133,14 @@ class RubricEvaluator:
         """Whether less is left than one more candidate may need."""
         return not self._budget.has(self._max_looks * max(len(self._inputs), 1))
 
-    def _evaluation(self, asked: _Asked) -> ScoredCandidate:
+    def _evaluation(self, asked: _Asked) -> CandidateScore:
         found = self._judged(asked)
         expected = found.expected
         if expected is None:
             raise CouldNotJudge(
                 f"the candidate could not be judged: {found.error or found.verdict}"
             )
-        return ScoredCandidate(
+        return CandidateScore(
             score=expected.overall / 100.0,
             feedback="\n".join([*found.report.belief_words, *_reasons(found.report.criteria)]),
             objective_scores=_objectives(found.report.criteria, expected.criteria),

@@ -32,7 +32,7 @@ from honestone.core.errors import FileError, Interrupted, UsageError
 from honestone.core.judging.choices import Ending
 from honestone.core.judging.scorecard import EXIT_CODES
 from honestone.core.loop.state import Result
-from honestone.core.record.kinds import SUITES, TABLE
+from honestone.core.record.runs import SUITES, TABLE
 from honestone.mcp.arguments import Arguments, OfferedOption, shared_values, with_options
 from honestone.ports import Observer
 from honestone.report.documents import JsonDocument, plain, rests_on_one_judge

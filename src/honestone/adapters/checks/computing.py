@@ -3,7 +3,7 @@
 A check is begun where it is asked for. What is not done after `HERE_SECONDS` is broken off and made
 again in a process of its own, which ends with the task that waits for it. Where nothing can be
 broken off (any thread but the main one), what may take long goes there at once. Only the kinds of
-other packages run to their end where they are: nobody knows what breaking them off would leave.
+other packages run to their end where they are: what breaking them off would leave is not known.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The families of checks that start nothing and ask nobody.
+# The families of checks that start nothing and ask no person or judge.
 COMPUTING: Final = {
     name: f"honestone.adapters.checks.{name}"
     for name in ("text", "data", "files", "trace", "likeness")
@@ -108,7 +108,7 @@ _NO_FILES: Final = Version({}, is_folder=True)
 
 
 async def _within_time(work: Callable[[], T]) -> T:
-    """Raises _NotHere. Others have their turn after it, so that many checks in a row keep nobody
+    """Raises _NotHere. Others have their turn after it, so that many checks in a row keep no other work
     waiting.
     """
     done = text_checks.in_time(work, HERE_SECONDS, _NotHere)
@@ -236,7 +236,7 @@ async def _in_a_process(checks: Sequence[Check], subject: Subject) -> list[Findi
     except NotStarted as error:
         return [_not_judged(f"no process could be started for it: {error.reason}")]
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
-        return [_not_judged(f"no process can be told of it: {error}")]
+        return [_not_judged(f"no process can be given it: {error}")]
     outcomes = [pickle.loads(one) for one in _parts(ended.stdout)]
     return [_finding_of(one) for one in outcomes] or [_not_judged(_why_none(ended, setting))]
 
@@ -309,7 +309,7 @@ def main() -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Should nobody be left who ends it."""
+    """For when the process that would end it is gone."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

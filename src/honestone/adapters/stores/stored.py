@@ -48,7 +48,7 @@ DAMAGED: Final = (
 
 def new_id(last: str) -> str:
     """A ULID: sorts by time, and after `last`, whatever the clock says."""
-    from honestone.core.record.run_ids import run_id
+    from honestone.core.record.runs import run_id
 
     return run_id(time.time_ns() // 1_000_000, secrets.randbits(80), last=last)
 

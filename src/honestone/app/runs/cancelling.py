@@ -5,7 +5,7 @@ from __future__ import annotations
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import RunFinished, TableStarted
-from honestone.core.record.kinds import SUITES, TABLE
+from honestone.core.record.runs import SUITES, TABLE
 from honestone.engine.suites import CANCELLED
 from honestone.ports import RunInfo, Store
 

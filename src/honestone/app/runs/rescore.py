@@ -18,8 +18,8 @@ from honestone.core.errors import UsageError
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.rubric import Rubric, plain_of_contract
 from honestone.core.judging.scorecard import Outcome, overall
-from honestone.core.record.kinds import SUITES
 from honestone.core.record.record import read_record
+from honestone.core.record.runs import SUITES
 from honestone.ports import RunInfo, Store
 from honestone.report.building.scorecard import Facts, scorecard_document
 from honestone.report.building.suite import suite_document, suite_usage

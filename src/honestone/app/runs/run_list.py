@@ -24,7 +24,7 @@ from honestone.core.numbers import (
     points,
     rate_change_words,
 )
-from honestone.core.record.kinds import COLUMN
+from honestone.core.record.runs import COLUMN
 from honestone.report.documents.run_list import RunPart, RunRow
 from honestone.report.documents.states import state_phrase
 from honestone.system.drawing import count, line

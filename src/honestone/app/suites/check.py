@@ -29,7 +29,7 @@ from honestone.system.processes.environment import base_environment
 
 if TYPE_CHECKING:
     from honestone.core.events import Event
-    from honestone.core.record.record import RunSummary
+    from honestone.core.record.summary import RunSummary
     from honestone.core.skill.structure import StructureRemark
     from honestone.core.suite.case import Suite
     from honestone.formats.source import SuiteSource
@@ -308,7 +308,7 @@ def _run_bare(
     from honestone.app.suites.plan import SuiteRequest
     from honestone.app.suites.running.run import evaluate_suite
     from honestone.app.suites.subject import SuiteSubject
-    from honestone.core.record.record import summary_of
+    from honestone.core.record.summary import summary_of
 
     bare = SuiteRequest(
         suite=request.path,

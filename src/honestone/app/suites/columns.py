@@ -9,8 +9,8 @@ from pathlib import Path
 from honestone.app.workspace import Workspace
 from honestone.core.events import SuiteStarted, TableStarted, total_spend
 from honestone.core.judging.spend import Spend
-from honestone.core.record.kinds import TABLE
 from honestone.core.record.record import SuiteRecord, read_record
+from honestone.core.record.runs import TABLE
 from honestone.core.record.table import TableRecord
 from honestone.ports import RunInfo, Store
 

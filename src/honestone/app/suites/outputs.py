@@ -17,8 +17,8 @@ from honestone.core.json_value import listed
 from honestone.core.judging.contract import Identity, digest_json
 from honestone.core.judging.spend import Spend
 from honestone.core.record.event_codec import event_from_plain, event_to_plain
-from honestone.core.record.kinds import SUITES, TABLE
 from honestone.core.record.record import SuiteRecord, read_record
+from honestone.core.record.runs import SUITES, TABLE
 from honestone.core.suite.case import Case
 from honestone.ports import Journal, Store
 from honestone.system.files import printable

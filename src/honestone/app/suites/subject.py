@@ -20,9 +20,10 @@ from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.events import StartedArtifact, StartedColumn, TableStarted
-from honestone.core.record import record
-from honestone.core.record.kinds import SUITES, TABLE
-from honestone.core.record.record import Chances, RunSummary, summary_of
+from honestone.core.record import summary
+from honestone.core.record.record import Chances, read_record
+from honestone.core.record.runs import SUITES, TABLE
+from honestone.core.record.summary import RunSummary, summary_of
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, is_skill, skill_name
 from honestone.core.suite.attempts import Status
@@ -259,7 +260,7 @@ def find_run_summary(workspace: Workspace, store: Store, name: str) -> RunSummar
             f"run {info.id} is of the kind {info.kind}, not a suite's",
             hint="`honestone runs` lists them",
         )
-    return summary_of(record.read_record(store.events(info.id), run=info.id))
+    return summary_of(read_record(store.events(info.id), run=info.id))
 
 
 def _columns(store: Store, run: str) -> Sequence[StartedColumn]:
@@ -348,15 +349,15 @@ def _summary(report: SuiteReportDoc) -> RunSummary:
 
 
 def _chances(cases: Iterable[CaseDoc]) -> dict[str, float]:
-    """P(it truly passes) of each case that a report says it of; a target that failed is no pass."""
+    """P(it truly passes) of each case that a report says it of; a failed target is 0."""
     found = {one.id: one.belief.probability for one in cases if one.belief is not None}
     return found | {one.id: 0.0 for one in cases if one.status == "target-error"}
 
 
-def _case(case: CaseDoc) -> record.CaseSummary:
+def _case(case: CaseDoc) -> summary.CaseSummary:
     status = Status(case.status)
     items = [_item(item) for criterion in case.criteria for item in criterion.items]
-    task = record.make_task(
+    task = summary.make_task(
         case.id,
         status=status,
         points=case.score,
@@ -367,23 +368,25 @@ def _case(case: CaseDoc) -> record.CaseSummary:
     )
     side = CaseSide(
         status=status,
-        score=record.printed_share(case.score),
+        score=summary.printed_share(case.score),
         is_unstable=case.unstable,
         input=text_of(case.input),
         output=None if case.output is None else text_of(case.output),
         low_confidence=case.is_lonely,
-        items=record.marks_of(items),
+        items=summary.marks_of(items),
     )
-    return record.CaseSummary(
+    return summary.CaseSummary(
         side=side, contract=case.contract, input=str(case.input or ""), task=task
     )
 
 
-def _item(item: ItemDoc) -> record.ItemSummary:
+def _item(item: ItemDoc) -> summary.ItemSummary:
     met = None if item.met is None else True
     if item.unmet:
         met = False
-    return record.ItemSummary(name=item.requirement or item.id, met=met, suggestion=item.suggestion)
+    return summary.ItemSummary(
+        name=item.requirement or item.id, met=met, suggestion=item.suggestion
+    )
 
 
 def _beginning_with_a_brace(path: Path) -> bytes | None:

@@ -158,7 +158,7 @@ class SuiteBelief:
 
 def all_reached(suites: Sequence[SuiteBelief]) -> SuiteChance:
     """P(every one of these suites reaches its bar), by the evidence that they share: each was made
-    with the texts of the others next to it. Without a text there is no chance to tell.
+    with the texts of the others next to it. Without a text the chance is unknown.
     """
     totals = [0.0, 0.0, 0.0]
     for one, weight in suites[0].assumed.items():

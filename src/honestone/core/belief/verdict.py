@@ -341,7 +341,7 @@ class TextBelief:
 
     def expected(self) -> ExpectedScore | None:
         """The score by what is believed of each item. None where judges are asked and none
-        answered, or where code has given no answer: there is no belief about what code would say.
+        answered, or where code has given no answer: what code would say is not guessed.
         """
         if self.asks_judges and not self.looks:
             return None

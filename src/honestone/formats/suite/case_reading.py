@@ -23,7 +23,7 @@ from honestone.core.suite.case import Case, Expect, Message
 from honestone.formats.rubric.check_words import check_in_words
 from honestone.formats.rubric.rubric_file import UncheckedRubric
 from honestone.formats.suite.filling import FILLED, Words, fill_node, fill_text, words_of
-from honestone.formats.suite.value_reading import Prompt, RubricPart, SuiteValueReading
+from honestone.formats.suite.value_reading import RubricPart, SuitePrompt, SuiteValueReading
 from honestone.formats.syntax.document import ReadRubric
 from honestone.formats.syntax.marked import Marked
 from honestone.formats.syntax.nodes import MapKey, Node
@@ -142,7 +142,7 @@ class CaseReading(SuiteValueReading):
             **{key: got[key] for key in (*_INHERITED, *_OWN) if key in got},
         )
 
-    def _asked(self, path: FilePath, got: Got, prompts: Sequence[Prompt]) -> Got:
+    def _asked(self, path: FilePath, got: Got, prompts: Sequence[SuitePrompt]) -> Got:
         """What a case is asked in a suite with prompts: these, with its vars and its input filled
         in. Raises nothing: what cannot be filled in is a problem of the prompt.
         """
@@ -173,7 +173,7 @@ class CaseReading(SuiteValueReading):
             else {"input": first, "prompts": {}}
         )
 
-    def _filled_prompt(self, prompt: Prompt, known: Words) -> tuple[Message, ...]:
+    def _filled_prompt(self, prompt: SuitePrompt, known: Words) -> tuple[Message, ...]:
         def unfilled(_: int, message: str, hint: str) -> None:
             self.problem(f"the prompt `{prompt.label}`: {message}", prompt.path, hint)
 

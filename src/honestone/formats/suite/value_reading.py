@@ -43,7 +43,7 @@ class RubricPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class SuitePrompt:
     """A prompt of the suite: messages with `{{ name }}` in them, and the place that named it."""
 
     label: str
@@ -284,10 +284,10 @@ class SuiteValueReading(RubricReading):
             raise self.must_be("input", value, path, owner)
         return (Message("user", self.prose(value, path, owner)),)
 
-    def prompts(self, value: Any, path: FilePath, owner: str) -> tuple[Prompt, ...]:
+    def prompts(self, value: Any, path: FilePath, owner: str) -> tuple[SuitePrompt, ...]:
         """Read the value of `prompts`: one or several, each with a label of its own."""
         one = value if isinstance(value, list) else [value]
-        found: dict[str, Prompt] = {}
+        found: dict[str, SuitePrompt] = {}
         for index, entry in enumerate(one):
             with self.noting():
                 prompt = self._prompt(entry, (*path, index) if one is value else path)
@@ -297,7 +297,7 @@ class SuiteValueReading(RubricReading):
             raise Refused("`prompts` is empty", path) if not one else Refused
         return tuple(found.values())
 
-    def _prompt(self, value: Any, path: FilePath) -> Prompt:
+    def _prompt(self, value: Any, path: FilePath) -> SuitePrompt:
         if isinstance(value, dict):
             got = self.fields("prompt", path, " of a prompt")
             if "input" not in got:
@@ -307,16 +307,16 @@ class SuiteValueReading(RubricReading):
             messages, written = got["input"], value["input"]
             if isinstance(written, dict) and "file" in written:
                 messages = messages_of_file(messages[0].content)
-            return Prompt(
+            return SuitePrompt(
                 label=got.get("label") or label_of(messages), messages=messages, path=path
             )
         text = take_text(self, value, path, "")
         if not names_file(text):
-            return Prompt(
+            return SuitePrompt(
                 label=label_of(written := (Message("user", text),)), messages=written, path=path
             )
         name = take_path(self, text, path, "")
-        return Prompt(
+        return SuitePrompt(
             label=label_of_file(name),
             messages=messages_of_file(self._text_of_file(name, path)),
             path=path,

@@ -21,7 +21,8 @@ from honestone.core.events import Event, OutputProduced, StartedArtifact
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.scorecard import Scorecard
 from honestone.core.judging.spend import Spend
-from honestone.core.record.record import CaseRecord, RunSummary, SuiteRecord
+from honestone.core.record.record import CaseRecord, SuiteRecord
+from honestone.core.record.summary import RunSummary
 from honestone.core.record.triggering import asks_for_skill, triggering_of
 from honestone.core.skill.sides import SidesComparison
 from honestone.core.statistics.rates import mean_interval, wilson

@@ -16,7 +16,7 @@ from typing import Final, TypedDict
 import msgspec
 
 from honestone.core.judging.rubric import free_id
-from honestone.core.record.run_ids import moment_of_run
+from honestone.core.record.runs import moment_of_run
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import AttemptDoc, CaseDoc, text_of
 

@@ -28,7 +28,7 @@ from honestone.core.record.langfuse import (
     Score,
     ScoreAbout,
 )
-from honestone.core.record.run_ids import moment_of_run
+from honestone.core.record.runs import moment_of_run
 from honestone.report.documents.scorecard import warning_words
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import AttemptDoc, CaseDoc, TraceDoc, text_of

@@ -15,7 +15,7 @@ import msgspec
 from honestone import __version__
 from honestone.core.numbers import exact
 from honestone.core.record.exported import MlflowCell, MlflowRun
-from honestone.core.record.run_ids import moment_of_run
+from honestone.core.record.runs import moment_of_run
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.misses import why

@@ -15,7 +15,8 @@ import msgspec
 
 from honestone.core.errors import FileError
 from honestone.core.judging.spend import Spend
-from honestone.core.record.record import read_record, summary_of
+from honestone.core.record.record import read_record
+from honestone.core.record.summary import summary_of
 from honestone.core.skill.evaluation import TaskResult, rate
 from honestone.ports import Store
 from honestone.system.files import printable, write_atomically

@@ -14,7 +14,8 @@ from honestone.app.suites.running.side_run import SideRun
 from honestone.app.suites.subject import Baseline, SuiteSubject
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.numbers import exact
-from honestone.core.record.record import RunSummary, SuiteRecord, read_record, summary_of, task_of
+from honestone.core.record.record import SuiteRecord, read_record
+from honestone.core.record.summary import RunSummary, summary_of, task_of
 from honestone.core.skill.evaluation import TaskResult, broken_suite, judge_skill
 from honestone.core.skill.sides import (
     BaselineSide,

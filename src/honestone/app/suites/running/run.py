@@ -23,7 +23,8 @@ from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import Event
 from honestone.core.judging.spend import Spend
-from honestone.core.record.record import RunSummary, SuiteRecord, read_record, summary_of
+from honestone.core.record.record import SuiteRecord, read_record
+from honestone.core.record.summary import RunSummary, summary_of
 from honestone.core.skill.sides import (
     BaselineSide,
     SidesComparison,

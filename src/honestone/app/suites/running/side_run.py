@@ -30,8 +30,8 @@ from honestone.core.judging.scorecard import Outcome
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.suite_belief import ByNeed
 from honestone.core.numbers import to_points
-from honestone.core.record.kinds import COLUMN
 from honestone.core.record.record import SuiteRecord, read_record
+from honestone.core.record.runs import COLUMN
 from honestone.core.skill.sides import (
     SidesComparison,
 )

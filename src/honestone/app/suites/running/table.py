@@ -34,7 +34,7 @@ from honestone.core.events import (
 )
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.spend import Meter
-from honestone.core.record.kinds import COLUMN, TABLE
+from honestone.core.record.runs import COLUMN, TABLE
 from honestone.core.record.table import TableRecord, set_apart
 from honestone.engine.journal import reserve_in
 from honestone.engine.live import Live

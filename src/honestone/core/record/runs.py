@@ -1,15 +1,15 @@
-"""The id of a run, which begins with the moment it was started at."""
+"""The kinds of runs, and the id of a run, which begins with the moment it was started at."""
 
 from __future__ import annotations
 
-from typing import (
-    TYPE_CHECKING,
-    Final,
-)
+from typing import Final
 
-if TYPE_CHECKING:
-    pass
-
+# Kinds of runs in the store that are of suites.
+TABLE = "table"
+# Only its table is listed.
+COLUMN = "column"
+# The kinds whose events are those of a suite's run.
+SUITES = ("suite", COLUMN)
 
 # Those of a ULID: Crockford's base 32.
 _LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
