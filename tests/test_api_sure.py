@@ -102,6 +102,16 @@ def test_judges_that_contradict_each_other_leave_it_open() -> None:
     assert "% sure that the contract is met" in found.to_dict()["reasons"][0]
 
 
+def test_judges_of_one_name_are_two_voters_however_often_each_looks() -> None:
+    """The second look of the first one does not take the name of the second one, `look#2`."""
+    judges = Judges(lambda case, look: look % 2 == 0)
+    panel = [judges.named("look"), judges.named("look")]
+    document = honestone.evaluate("a text", RUBRIC, judges=panel, sure=99, max_looks=6).to_dict()
+    looks = {one["judge"]: one["looks"] for one in document["belief"]["rests_on"]}
+    assert sum(looks.values()) == judges.total == 6 and len(looks) == 2
+    assert len({one["id"] for one in document["judges"]}) == 6
+
+
 def test_a_suite_stops_where_its_bar_is_reached() -> None:
     """Half of sixteen cases have to pass: the others are not asked, and say so."""
     judges = Judges(lambda case, look: True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count, islice
 
 from honestone.core.belief.next_look import FAILURES, AskedLook, Looking
 from honestone.core.judging.ballot import Ballot, JudgeState, Question
@@ -94,13 +95,18 @@ class AskingOn:
         return self.failed[judge].ballot.state is not JudgeState.SKIPPED
 
     def _seat(self, judge: str, before: Sequence[str]) -> Seat:
-        """The seat of its next look: `#2` is its second."""
+        """The seat of its next look."""
         first = self.seats[judge]
         number = len(self.looking.looks.get(judge, ())) + before.count(judge)
         if number == 0:
             return first
         draw = first.draw + number
-        return replace(first, id=f"{judge}#{number + 1}", draw=draw, draw_of=judge)
+        return replace(first, id=self._name_of_look(judge, number), draw=draw, draw_of=judge)
+
+    def _name_of_look(self, judge: str, number: int) -> str:
+        """`#2` is its second look. A name that another judge of the panel has is passed over."""
+        names = (f"{judge}#{place}" for place in count(2))
+        return next(islice((name for name in names if name not in self.seats), number - 1, None))
 
     def consulted(self) -> list[Consulted]:
         """Every look with marks, and of each judge without one why it has none."""
