@@ -378,6 +378,7 @@ def short_patience(monkeypatch):
     monkeypatch.setattr(text_checks, "PATTERN_SECONDS", 0.3)
 
 
+@pytest.mark.starts_processes
 @pytest.mark.parametrize(
     "pattern", [r"(a+)+$", r"(a|a)*b", r"a*a*a*a*a*a*a*b", r"(?x) ( a + ) + $", r"^(\w+\s?)*$"]
 )
@@ -430,6 +431,7 @@ def test_a_pattern_of_javascript_says_the_same_in_any_thread(text: str, pattern:
             assert pool.submit(text_checks.text_answer, compiled, text).result() == here
 
 
+@pytest.mark.starts_processes
 def test_the_time_limit_leaves_nothing_behind(short_patience, monkeypatch):
     """After a pattern was given up, later work is not broken off."""
     find({"regex": r"(a+)+$"}, "a" * 3000 + "!")

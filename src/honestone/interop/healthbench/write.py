@@ -91,9 +91,11 @@ def _suite_losses(suite: Suite, losses: Losses) -> None:
 
 def _line(case: Case, losses: Losses) -> _Line | None:
     place = f"case `{case.id}`"
+    plain = Case(id=case.id, rubric=case.rubric)
     for field in fields(Case):
-        if field.name not in _WRITTEN and getattr(case, field.name) != field.default:
-            losses.add(place, f"`{field.name}`: {_FORMAT} has no such thing")
+        name = field.name
+        if name not in _WRITTEN and getattr(case, name) != getattr(plain, name):
+            losses.add(place, f"`{name}`: {_FORMAT} has no such thing")
     rubrics = list(_criteria(case, losses))
     if not any(entry["points"] > 0 for entry in rubrics):
         losses.add(place, "no question is left that gives points; the case is left out")
