@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,7 +156,7 @@ def test_over_a_suite_a_text_is_judged_once_and_passed_says_how_sure(tmp_path: P
         return {"criteria": {one["id"]: {"met": "yes" in output} for one in request["criteria"]}}  # type: ignore[index]
 
     def work(path: str, brief: str) -> None:
-        assert "word" in brief or "c" in brief
+        assert re.findall(r"^- (.+)$", brief, re.M) == ["c"]
         file = Path(path)
         file.write_text(file.read_text() + "c f i\n")
 
@@ -208,6 +211,41 @@ def test_over_a_suite_keep_best_asks_about_each_case_once(tmp_path: Path) -> Non
         None,
         len(asked),
     )
+
+
+def _improved_suite(folder: Path, suite: Mapping[str, object], **more: Any) -> dict[str, Any]:
+    """By a judge that reads `True` for a text that has every word once the worker was there."""
+    (folder / "text.md").write_text("a b d e g h\n")
+
+    def look(question: Question) -> dict[str, bool]:
+        return {item.id: "True" in (question.output or "") for _, item in question.items()}
+
+    done = honestone.improve(
+        Path("text.md"),
+        suite=suite,
+        target=lambda input, artifact: str(input in artifact.read_text().split()),
+        judges=[ScriptedJudge(look, id="ann")],
+        worker=ScriptedWorker(lambda place, brief: "a b c d e f g h i\n"),
+        folder=folder,
+        **more,
+    )
+    return done.to_dict()
+
+
+def test_over_a_suite_belief_by_its_name_is_the_usual_policy(tmp_path: Path) -> None:
+    """It has the limits of the suite's splits, and those of no rubric."""
+    found = []
+    for name, more in (("usual", {}), ("named", {"policy": "belief"})):
+        (tmp_path / name).mkdir()
+        document = _improved_suite(tmp_path / name, _suite_of_words(), **more)
+        found.append([document[key] for key in ("policy", "result", "limits", "probability")])
+    assert found[0] == found[1] and found[0][:2] == ["belief", "PASSED"]
+
+
+def test_over_a_suite_belief_by_its_name_is_not_another_policy(tmp_path: Path) -> None:
+    """Where judges cannot be asked by need it is refused."""
+    with pytest.raises(honestone.UsageError, match="--policy belief asks judges again"):
+        _improved_suite(tmp_path, _suite_of_words(), policy="belief", repeat=2)
 
 
 class Killed(Exception):

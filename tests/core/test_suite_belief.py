@@ -24,6 +24,7 @@ from honestone.core.events import (
     StartedSuite,
     SuiteImprovementStarted,
     VersionAccepted,
+    VersionRejected,
 )
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric
@@ -211,6 +212,36 @@ def test_a_version_whose_cases_rather_pass_is_kept() -> None:
     told.looked("v1", TRAIN, texts("train", "+", "-", "-", "-"))
     decided = told.next
     assert isinstance(decided, Accept) and "more cases pass" in decided.reason
+    gain = told.state.better_than_original("v1").gain
+    assert 0.0 < gain < 100 / 12  # points of twelve cases, of which one moved
+
+
+def test_a_decision_says_what_it_rests_on() -> None:
+    """Val passes now, though train is rather worse; or nothing is judged differently."""
+    told = Told()
+    train = texts("train", "++", "++", "++", "++")
+    told.looked("v0", VAL, texts("val", "++++", "++++", "++++", "-"))
+    told.looked("v0", TRAIN, train)
+    told.proposed("v1")
+    told.looked("v1", VAL, texts("val", "++++", "++++", "++++", "-"))
+    told.looked("v1", TRAIN, train)
+    assert told.next == RollBack(reason="no case of val and train is judged differently")
+    told.add(VersionRejected(round=1, reason="the same"))
+    told.proposed("v2")
+    told.looked("v2", VAL, [*texts("val", "++++", "++++", "++++"), ("new", "++++")])
+    told.looked("v2", TRAIN, [("l0", "-"), ("l1", "-"), *train[2:]])
+    decided = told.next
+    assert isinstance(decided, Accept) and decided.reason.startswith("val passes now: ")
+
+
+def test_a_test_that_was_not_run_makes_nothing_sure() -> None:
+    """Val alone never states what PASSED needs, and the sentence says that test was not asked."""
+    told = Told()
+    told.looked("v0", VAL, texts("val", *["++"] * 4))
+    told.looked("v0", TRAIN, texts("train", *["+"] * 4))
+    assert told.state.chance("v0", VAL, TEST).chance >= LEAST_STATED
+    stated = told.state.stated("v0")
+    assert stated is not None and stated.probability < LEAST_STATED and stated.not_asked == 4
 
 
 def test_marks_that_pass_are_not_enough() -> None:

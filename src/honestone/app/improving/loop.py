@@ -367,7 +367,7 @@ class LoopOptions:
     rounds: Annotated[
         int | None,
         Option(
-            "Rounds after the baseline. [by effort: 8, 16, 24; under keep-best 3, 5, 8]",
+            "Rounds after the baseline. [by effort: 8, 16, 24; over a suite or under keep-best 3, 5, 8]",
             min=1,
             max=100,
         ),
@@ -411,8 +411,8 @@ class ImprovementRequest(LoopOptions, EditOptions):
     """What `improve` is asked for, as given. Relative paths start in the workspace's folder.
 
     Of `rubric` and `suite` exactly one is named. `target`, `candidates`, `min_pass_rate` and
-    `require_improvement` belong to a suite; `holdouts`, `require_calibration`, `require_tier`,
-    `policy` and `self_judge` to a rubric.
+    `require_improvement` belong to a suite; `holdouts`, `require_calibration`, `require_tier` and
+    `self_judge` to a rubric. `policy` of a suite is `belief` or `keep-best`.
     """
 
     artifact: Annotated[Path, Argument()]
@@ -432,7 +432,7 @@ class ImprovementRequest(LoopOptions, EditOptions):
         sure = self.judging.sure
         if self.suite is not None and (sure is not None or self.judging.max_looks is not None):
             raise UsageError(
-                "--sure and --max-looks are for a loop by a rubric; over a suite val and test are asked on to 95%",
+                "--sure and --max-looks are for a loop by a rubric; over a suite --max-calls limits the looks",
                 hint="leave it out, and certify the result with `honestone eval SUITE --sure 95`",
             )
         if sure is not None and sure < 100 * LEAST_STATED:

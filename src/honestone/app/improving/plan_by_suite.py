@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from honestone.app.improving import loop
 from honestone.app.improving.loop import ImprovementRequest, LoopPlan
@@ -47,13 +46,7 @@ from honestone.engine.place import Place
 from honestone.ports import Observer, Store, Worker
 from honestone.system.files import load_artifact, printable
 
-if TYPE_CHECKING:
-    pass
-
-
-_RULE = "over a suite a change is kept when val did not fall, and train or val rose"
-
-
+_RULE = "over a suite --policy is `belief` or `keep-best`"
 _HINT = "--worker cmd:COMMAND, or a model or an agent CLI"
 
 
@@ -89,6 +82,7 @@ def _prepared(
         ),
         observer,
     )
+    _refuse_belief_by_name(request, tasks)
     splits = _splits(tasks, request.suite)
     is_skill = tasks.subject.skill is not None
     path = workspace.path(request.artifact)
@@ -112,7 +106,8 @@ def _prepared(
     checks = [check for rubric in tasks.contracts.rubrics.values() for check in checks_of(rubric)]
     seats = (*tasks.seats, *plan.edit_seats)
     place = loop.guarded(place, workspace, tasks.checker, checks, seats, worker, tasks.source.base)
-    limits = loop.loop_limits(request, workspace, plan.calls)
+    # Its limits are those of its splits, under whatever policy.
+    limits = loop.loop_limits(replace(request, policy=None), workspace, plan.calls)
     if plan.is_by_belief:  # It ends by what it believes, and not by rounds without progress.
         limits = replace(limits, patience=limits.rounds)
     loaded = load_artifact(place.path, exclude=place.exclude, max_bytes=place.max_bytes)
@@ -159,6 +154,22 @@ def _refuse_rubric_options(request: ImprovementRequest) -> None:
     ):
         if given:
             raise UsageError(f"{name} cannot go with --suite", hint=instead)
+
+
+def _refuse_belief_by_name(request: ImprovementRequest, tasks: SuitePlan) -> None:
+    """Raises UsageError where `belief` was asked for and judges cannot be asked by need. What code
+    alone judges is decided as keep-best decides it, as by a rubric.
+    """
+    if request.policy == "belief" and _asks_judges(tasks) and not can_be_asked_by_need(tasks):
+        raise UsageError(
+            "--policy belief asks judges again about one attempt of each case, which cannot be done here",
+            hint="leave out --repeat, --batch, `attempts` and `depends_on`, and name a judge that may look twice;"
+            " or leave out --policy",
+        )
+
+
+def _asks_judges(tasks: SuitePlan) -> bool:
+    return any(case.rubric.asks_judges for case in tasks.chosen)
 
 
 def _splits(tasks: SuitePlan, suite: Path) -> Splits:
@@ -232,7 +243,7 @@ class _Tasks:
         return (
             self.request.policy in (None, "belief")
             and can_be_asked_by_need(self.tasks)
-            and any(case.rubric.asks_judges for case in self.tasks.chosen)
+            and _asks_judges(self.tasks)
         )
 
     @property
