@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import honestone
+from honestone.app.judging.given_tables import label_rows
 
 POLITE = {
     "threshold": 100,
@@ -90,6 +91,24 @@ def test_labels_that_may_belong_to_two_texts_are_refused() -> None:
         first_is_short, POLITE, judges=polite, text="text", group="channel"
     )
     assert set(found.summary.groups) >= {"mail"}
+
+
+def test_rows_of_labels_are_of_one_text_by_ids_or_by_numbers() -> None:
+    """A row number that is there twice matters only where rows are meant; a row without an id is of
+    no text, whatever a text is called.
+    """
+
+    def places(labels: list[dict[str, object]], ids: list[str], numbers: list[int]) -> object:
+        return label_rows(labels, ids, numbers, ["id"]).places
+
+    two: list[dict[str, object]] = [{"ann": True}, {"ann": False}]
+    with pytest.raises(honestone.UsageError, match=r"index of the table .* has `0` 2 times"):
+        places(two, ["a", "b", "c", "d"], [0, 1, 0, 1])
+    with pytest.raises(honestone.UsageError, match=r"2 of the texts .* have the id `a`"):
+        places([{"id": "a", "ann": True}], ["a", "a"], [0, 1])
+    assert places([*two, {"ann": True}], ["0", "1", "2"], [0, 0, 1]) == [0, 1, 2]
+    unnamed: list[dict[str, object]] = [{"id": i, "ann": True} for i in ("x", None, "y")]
+    assert places(unnamed, ["x", "y", "None"], [0, 1, 2]) == [0, None, 1]
 
 
 def test_code_alone_is_measured_too() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from cli.desk import Desk
+from honestone.interop.criteria import usual_gate
+from honestone.interop.recognise import read_any_suite
 
 HEAD = """
 description: Facts
@@ -122,3 +124,39 @@ def test_a_row_of_a_native_table_asks_as_promptfoo_does(desk: Desk) -> None:
         desk.file("t.csv", f"w,__expected\nhi,{cell}\n")
         refused = desk.run("eval", "s.yaml")
         assert (refused.code, said in refused.err, "t.csv:2:1" in refused.err) == (2, True, True)
+
+
+def test_a_row_of_a_native_table_has_the_bars_of_promptfoo(desk: Desk) -> None:
+    """A graded assertion passes by its own bar, and a threshold is the decimal that was written."""
+    names = ",".join(f"__expected{n}" for n in range(1, 21))
+    cells = ",".join(["contains: a"] * 11 + ["contains: NO"] * 9)
+    desk.file("most.csv", f"q,{names},__threshold\na,{cells},0.55\n")
+    graded = ("llm-rubric: is it nice?", "llm-rubric(0.4): good?", "contains: a")
+    desk.file("graded.csv", "\n".join(["q,__expected", *(f"a,{cell}" for cell in graded)]))
+    tables = "[file://most.csv, file://graded.csv]"
+    desk.file("pf.yaml", f"prompts: ['{{{{q}}}}']\nproviders: [echo]\ntests: {tables}\n")
+    desk.file("s.yaml", "suite: 1\nprompts: '{{ q }}'\ncases: [most.csv, graded.csv]\n")
+    theirs, ours = (
+        [usual_gate(case.rubric) for case in read_any_suite(desk.folder / name).suite.cases]
+        for name in ("pf.yaml", "s.yaml")
+    )
+    assert ours == theirs
+    assert [float(one.threshold) for one in ours] == [0.55, 0.51, 0.4, 0.7]
+
+
+def test_no_column_of_a_native_table_is_dropped(desk: Desk) -> None:
+    """What a row says twice, or to nothing, is refused at the row; a description is kept."""
+    desk.file("s.yaml", "suite: 1\nprompts: 'Say {{ q }}'\ntarget: cmd:cat\ncases: t.csv\n")
+    for table, said in (
+        ("q,__expected,rubric\na,contains: a,is it polite?\n", "the column `rubric`"),
+        ("q,__expected,__threshold,checks\na,,0.5,[contains: a]\n", "expects nothing"),
+    ):
+        desk.file("t.csv", table)
+        done = desk.run("suite", "check", "s.yaml")
+        assert (done.code, said in done.err, "t.csv:2:1" in done.err) == (2, True, True), done.err
+    desk.file("t.csv", "q,__expected,__description\na,contains: a,the first\n")
+    (case,) = read_any_suite(desk.folder / "s.yaml").suite.cases
+    assert case.metadata == {"description": "the first"}
+    put(desk, "prompts: [file://prompts/two.md]\nproviders: [echo]\ntests: file://t.csv\n")
+    desk.file("prompts/two.md", "Say {{q}}")
+    assert "t.csv" in converted(desk)

@@ -345,3 +345,16 @@ def test_equal_questions_that_differ_in_a_variable_nobody_reads_are_a_loss(tmp_p
     alone = JOKES.format(use="", value="joke").rpartition("  - ")[0]
     source = suite_of(READERS[0], put(tmp_path, alone))
     assert not source.losses and any("`mood`" in note for note in source.notes)
+
+
+def test_a_provider_of_a_test_without_a_prompt_is_no_target(tmp_path: Path) -> None:
+    """A test that is for no prompt is left out, and what it alone would ask with it."""
+    asserts = [{"type": "contains", "value": "x"}]
+    tests = [
+        {"vars": {"q": "x"}, "assert": asserts},
+        {"provider": "openai:gpt-4o", "prompts": ["nope"], "assert": asserts},
+    ]
+    config = {"prompts": ["Say {{q}}"], "providers": ["echo"], "tests": tests}
+    suite = suite_of(READERS[0], put(tmp_path, json.dumps(config))).suite
+    assert [one.use for one in suite.targets] == ["cmd:cat"]
+    assert [case.targets for case in suite.cases] == [()]

@@ -253,10 +253,10 @@ def run_suite(
     `suite` is a file of any format that is read, a Suite, a dict as a suite file holds it, a list
     of cases, or a DataFrame with a case in each row. `artifact` is a path, or a `Text`. Several
     targets or artifacts in a list make a table with a column for each, and `pick` names the
-    cheapest that passes. `prompts` chooses among several of the suite. `with_skills` are folders of other skills, which are installed next to the
-    artifact where that is a skill. `outputs` is a run or a file of outputs, which are judged
-    instead of those of a target. A second run of the same suite is refused while the first is
-    running.
+    cheapest that passes. `prompts` chooses among several of the suite. `with_skills` are folders of
+    other skills, which are installed next to the artifact where that is a skill. `outputs` is a run
+    or a file of outputs, which are judged instead of those of a target. A second run of the same
+    suite is refused while the first is running.
 
     Raises UsageError for a wrong call or file, before anything is spent, and CouldNotJudge when
     judges are needed and none is named or found. Failures of a target or a judge are in the result.

@@ -272,11 +272,11 @@ def label_rows(
     found = next((name for name in columns if name in named), None)
     if found is not None:
         keys: Sequence[object] = [row.cells.get(found) for row in rows]
-        places = _places(keys, ids)
+        places = _one_each(keys, _found(keys, ids), *_DOUBLED_ID)
     else:
         keys = _index_of(labels) or range(len(rows))
         places = _places_by_index(keys, ids, row_labels or range(len(ids)))
-    if rows and not _known(places):
+    if rows and all(place is None for place in places):
         raise UsageError(
             "no row of the labels belongs to a text that was judged",
             hint="give them a column `id` with the ids of the texts, or the index of the frame",
@@ -296,29 +296,53 @@ def _places_by_index(
     """Where the rows of an index without a name are: it has the ids, or is that of the table that
     was judged. Raises UsageError where it may be both.
     """
-    by_id, by_row = _places(keys, ids), _places(keys, row_labels)
-    if by_id != by_row and _known(by_id) == _known(by_row):
+    by_id, by_row = _found(keys, ids), _found(keys, row_labels)
+    if by_id != by_row and _count(by_id) == _count(by_row):
         raise UsageError(
             "the index of the labels may be the ids of the texts or the numbers of their rows, which differ",
             hint="give the labels a column `id` with the ids of the texts",
         )
-    return by_id if _known(by_id) > _known(by_row) else by_row
+    if _count(by_id) > _count(by_row):
+        return _one_each(keys, by_id, *_DOUBLED_ID)
+    return _one_each(keys, by_row, *_DOUBLED_ROW)
 
 
-def _places(keys: Sequence[object], names: Sequence[object]) -> list[int | None]:
-    """Where each key is among the names, as text: a number may have become one. Raises UsageError
-    for a key that several texts have.
+# What is said where several texts have a key, and what to do.
+_DOUBLED_ID: Final = (
+    "{number} of the texts that were judged have the id {key}",
+    "labels belong to one text: give each an id of its own",
+)
+_DOUBLED_ROW: Final = (
+    "the index of the table that was judged has {key} {number} times",
+    "give the labels a column `id` with the ids of the texts",
+)
+
+
+def _found(keys: Sequence[object], names: Sequence[object]) -> list[list[int]]:
+    """Where each key is among the names, as text: a number may have become one. A row without a key
+    is of none.
     """
     at: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         at.setdefault(cell_text(name), []).append(place)
-    found = [at.get(cell_text(key), []) for key in keys]
+    return [
+        at.get(cell_text(key), []) if isinstance(key, str) or not is_missing(key) else []
+        for key in keys
+    ]
+
+
+def _count(found: Sequence[Sequence[int]]) -> int:
+    return sum(bool(places) for places in found)
+
+
+def _one_each(
+    keys: Sequence[object], found: Sequence[Sequence[int]], message: str, hint: str
+) -> list[int | None]:
+    """The one place of each key, or none. Raises UsageError for a key that has several."""
     for key, places in zip(keys, found, strict=True):
         if len(places) > 1:
-            raise UsageError(
-                f"{len(places)} of the texts that were judged have the id {shown_cell(key)}",
-                hint="labels belong to one text: give each an id of its own",
-            )
+            said = message.format(number=len(places), key=shown_cell(key))
+            raise UsageError(said, hint=hint)
     return [next(iter(places), None) for places in found]
 
 
@@ -340,10 +364,6 @@ def _refuse_two_answers(
 
 def shown_cell(cell: object) -> str:
     return f"`{visible(cell_text(cell), 60)}`"
-
-
-def _known(places: Sequence[int | None]) -> int:
-    return sum(place is not None for place in places)
 
 
 def texts_by_id(

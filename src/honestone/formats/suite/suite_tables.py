@@ -81,6 +81,11 @@ def _of_csv(file: Path, read_expected: ReadExpected | None) -> Iterator[Node]:
         ours = {name: cell for name, cell in row.items() if name not in theirs}
         case = _csv_case(ours, line, str(file))
         for name, value in read_expected(theirs, file, line).items():
+            if isinstance(case.children, dict) and name in case.children:
+                message = (
+                    f"the column `{name}` is there next to promptfoo's columns, which say it too"
+                )
+                raise refuse(str(file), line, 1, message, "leave one of them empty")
             case.put(Node(name, name, line, 1), node_of(value, (line, 1)))
         yield moved(case, str(file))
     if problems:

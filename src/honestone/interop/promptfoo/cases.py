@@ -81,8 +81,6 @@ class CaseReading:
         self.variables: dict[str, Mapping[str, object]] = {}
         self.tables: dict[str, Path] = {}
         """Of cases by their ids: their variables, and the tables that they are rows of."""
-        self.known_extended: dict[int, list[dict[str, Any]]] = {}
-        """Variables after `beforeEach`, by the identity of the test."""
 
     def unseen_variables(self) -> list[str]:
         """The variables of tests that are in no template."""
@@ -105,8 +103,9 @@ class CaseReading:
         """
         test = layers[-1]
         mine = [prompt for prompt in prompts if self.applies(prompt, layers)]
-        columns = self.columns.of_test(mine, layers)
-        if columns is None or not mine:
+        # A provider of a test that is asked nothing is no column.
+        columns = self.columns.of_test(mine, layers) if mine else None
+        if columns is None:
             return
         variables: dict[str, Any] = together(layers, lambda layer: layer.variables)
         expands = last_of(layers, lambda layer: layer.expands) is not False
@@ -144,18 +143,14 @@ class CaseReading:
     def extended(
         self, layers: tuple[Layer, ...], variables: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
-        """The variables of each case of a test after `beforeEach` of extensions, which is called
-        once for all prompts.
-        """
+        """The variables of each case of a test after `beforeEach` of extensions."""
         if self.run_code is None or not any(one.is_for("beforeEach") for one in self.extensions):
             return variables
-        if id(layers) not in self.known_extended:
-            for extension in self.extensions:
-                if extension.is_for("beforeEach"):
-                    given = [{**as_data(layers), "vars": one} for one in variables]
-                    variables = extended_before_each(extension, given, self.run_code)
-            self.known_extended[id(layers)] = variables
-        return self.known_extended[id(layers)]
+        for extension in self.extensions:
+            if extension.is_for("beforeEach"):
+                given = [{**as_data(layers), "vars": one} for one in variables]
+                variables = extended_before_each(extension, given, self.run_code)
+        return variables
 
     def known(self, variables: Mapping[str, Any], test: Layer) -> dict[str, Any]:
         """The variables of a case, those that hold templates filled in. As in promptfoo, one line

@@ -1,6 +1,6 @@
-"""One suite with several targets, prompts or artifacts: a run for each of these columns, at work together
-under one allowance, and a run that names them. Killed anywhere, the same command resumes every
-column where it was.
+"""One suite with several targets, prompts or artifacts: a run for each of these columns, at work
+together under one allowance, and a run that names them. Killed anywhere, the same command resumes
+every column where it was.
 """
 
 from __future__ import annotations
