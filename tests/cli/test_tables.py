@@ -406,6 +406,70 @@ def test_columns_of_prompts_are_compared_and_judged_again(desk: Desk) -> None:
     assert desk.run("suite", "lock", "pf.yaml").code == 0
 
 
+TWO_PROMPTS = (
+    "suite: 1\nprompts: [{label: A, input: 'Say {{q}}'}, {label: K, input: 'Shout {{q}}'}]\n"
+)
+
+
+def counted(table: Any) -> dict[str, dict[str, str]]:
+    return {one["name"]: statuses_of(table, one) for one in table["columns"]}
+
+
+def test_outputs_of_another_prompt_than_the_one_named_are_not_judged(desk: Desk) -> None:
+    """`--prompt` chooses among recorded columns, and is refused where none of them answers it."""
+    case = "{id: c, vars: {q: hi}, checks: [{contains: Shout}]}"
+    desk.file("s.yaml", f"{TWO_PROMPTS}target: 'cmd:cat'\ncases: [{case}]\n")
+    desk.file("o.jsonl", '{"id": "c", "output": "Shout hi"}\n')
+    table = desk.run("eval", "s.yaml", "--json").json
+    assert counted(table) == {"A": {"c": "failed"}, "K": {"c": "passed"}}
+    loud = desk.run("eval", "s.yaml", "--outputs", "last", "--prompt", "K", "--json").json
+    assert (loud["schema"], loud["cases"][0]["input"]) == ("honestone.report/1", "Shout hi")
+    wrong = desk.run("eval", "s.yaml", "--outputs", loud["run"], "--prompt", "A")
+    assert (wrong.code, 'answers "K", and no prompt that was asked for' in wrong.err) == (2, True)
+    for outputs in ("last", "o.jsonl"):
+        unknown = desk.run("eval", "s.yaml", "--outputs", outputs, "--prompt", "nope")
+        assert (unknown.code, "the suite has no prompt `nope`" in unknown.err) == (2, True)
+
+
+def test_outputs_of_a_file_answer_the_cases_of_the_prompt_that_is_named(desk: Desk) -> None:
+    cases = "{id: a, vars: {q: x}}, {id: b, vars: {q: y}, prompts: [K]}"
+    head = f"{TWO_PROMPTS}target: 'cmd:cat'\nrubric: {{criteria: [{{check: {{contains: x}}}}]}}\n"
+    desk.file("s.yaml", f"{head}cases: [{cases}]\n")
+    desk.file("o.jsonl", '{"id": "a", "output": "x"}\n')
+    found = desk.run("eval", "s.yaml", "--outputs", "o.jsonl", "--prompt", "A", "--json")
+    assert found.code == 0, found.err
+    assert statuses(found.json) == {"a": "passed", "b": "skipped"}
+
+
+@pytest.mark.parametrize("prompts", ["", TWO_PROMPTS.removeprefix("suite: 1\n")])
+@pytest.mark.parametrize(
+    ("targets", "of_case"),
+    [
+        ("{use: 'cmd:cat', label: K}", "K"),
+        ("{use: 'cmd:cat', label: K}, {use: 'cmd:cat -u', label: z}", "z"),
+        ("{use: 'cmd:cat', label: K}, {use: 'cmd:cat', label: z}", "z"),
+    ],
+)
+def test_cases_of_a_target_are_those_of_its_recorded_columns(
+    desk: Desk, prompts: str, targets: str, of_case: str
+) -> None:
+    """Whatever the prompts and the artifacts are called: columns keep their names and cases."""
+    asked = "vars: {q: x}" if prompts else "input: x"
+    cases = ", ".join(
+        f"{{id: {id}, {asked}, checks: [{{contains: x}}], targets: [{label}]}}"
+        for id, label in (("mine", of_case), ("other", "K"))
+    )
+    for name in ("a.md", "b.md"):
+        desk.file(name, "text")
+    head = f"suite: 1\n{prompts}target: [{targets}]\nartifact: [a.md, b.md]\n"
+    desk.file("s.yaml", f"{head}cases: [{cases}]\n")
+    table = desk.run("eval", "s.yaml", "--json").json
+    again = desk.run("eval", "s.yaml", "--outputs", "last", "--json")
+    assert again.code in (0, 1), again.err
+    assert counted(again.json) == counted(table)
+    assert {"passed"} <= {status for one in counted(table).values() for status in one.values()}
+
+
 def test_a_table_in_python(tmp_path: Path) -> None:
     """Functions as columns, read like the document, a row for each cell."""
 

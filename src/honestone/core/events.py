@@ -330,6 +330,7 @@ class SuiteStarted(Started):
         recorded before; then `target` and `artifact` are what made them, where that is known.
         `more_skills` are installed next to the artifact. A store keeps the `cases` as rows of their
         own.
+    `label`: the suite's name of the target, in a run with one of several prompts.
     """
 
     kind = "suite"
@@ -350,6 +351,7 @@ class SuiteStarted(Started):
     left_out: tuple[str, ...] = ()
     outputs: str | None = None
     more_skills: tuple[StartedArtifact, ...] = ()
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Annotated
 from honestone.app.options import Option
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case, Split
-from honestone.core.suite.each import Each, Old
+from honestone.core.suite.each import Each, Old, each_of
 from honestone.system.drawing import count
 
 ERRORED = ("target-error", "inconclusive", "skipped")
@@ -147,3 +147,12 @@ def _refuse_unknown(what: str, asked: Sequence[str], known: Sequence[str]) -> No
 def _what_there_is(cases: Sequence[Case]) -> str:
     splits = {str(case.in_split) for case in cases}
     return f"the suite has {count(len(cases), 'case')}, in the splits {', '.join(sorted(splits))}"
+
+
+def in_column(cases: Sequence[Case], label: str | None, prompt: str | None) -> Sequence[Case]:
+    """The cases as they are for the target with this label and this prompt: some may be skipped
+    there.
+    """
+    if label is None and prompt is None:
+        return cases
+    return each_of(cases, lambda case: case.asked_with(prompt).in_column(label))

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from honestone.app.suites.choice import in_column
 from honestone.app.suites.columns import SuiteName, last_columns, read_table
 from honestone.core.checking.checks import is_text_check
 from honestone.core.errors import StoreError, UsageError
-from honestone.core.events import OutputProduced, StartedArtifact
+from honestone.core.events import OutputProduced, StartedArtifact, SuiteStarted
 from honestone.core.json_value import listed
 from honestone.core.judging.contract import Identity, digest_json
 from honestone.core.judging.spend import Spend
 from honestone.core.record.event_codec import event_from_plain, event_to_plain
 from honestone.core.record.record import SuiteRecord, read_record
 from honestone.core.record.runs import SUITES, TABLE
-from honestone.core.suite.case import Case
+from honestone.core.suite.case import Case, Suite
 from honestone.ports import Journal, Store
 from honestone.system.files import printable
 
@@ -34,13 +35,15 @@ _NAMES: Final = "name a run of a suite (`honestone runs` lists them), `last`, or
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedOutputs:
     """The outputs of `--outputs`: `source` says whence, in a table from which `column`, `identity`
-    what they are. `prompt`: of a suite of several, the one that they answer. `target` and `artifact` are what made them, `inputs` what they answer by case and
+    what they are. `prompt`: of a suite of several, the one that they answer. `target`, by the
+    suite's name `label`, and `artifact` are what made them, `inputs` what they answer by case and
     `asked` all that the target was asked, as far as that is known. Answers
     `engine.cases.KnownOutputs`.
     """
 
     source: str
     column: str | None = None
+    label: str | None = None
     prompt: str | None = None
     identity: Identity
     outputs: Mapping[Attempt, OutputProduced]
@@ -61,14 +64,67 @@ class RecordedOutputs:
         """Nothing to do: they are on record."""
 
 
-def read_outputs(
-    workspace: Workspace, name: str, suite: SuiteName, cases: Sequence[Case], base: Path
-) -> list[RecordedOutputs]:
-    """Those of the run or file `name` for these cases; of a table those of each column. `suite` is
-    what its runs are filed under, `base` its folder.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What recorded outputs have to answer: these `cases` of a suite, with these of its `prompts`;
+    `is_prompt_named`: they were asked for by name, and are not just all that it has.
+    """
 
-    Raises UsageError when the name is neither, for a case without an output, and for one that is
-    there twice.
+    suite: Suite
+    cases: Sequence[Case]
+    prompts: Sequence[str]
+    is_prompt_named: bool = False
+
+    def cases_of(self, label: str | None, prompt: str | None) -> Sequence[Case]:
+        """The cases as the target with this label is asked them with this prompt."""
+        return in_column(self.cases, label, prompt)
+
+    def is_wanted(self, prompt: str | None) -> bool:
+        """Whether outputs that answer this prompt are judged; None where it is not known."""
+        return prompt is None or not self.is_prompt_named or prompt in self.prompts
+
+    def prompt_of(self, source: str, recorded: str | None) -> str | None:
+        """The prompt that the outputs of `source` answer. Raises UsageError where the suite has
+        several and it is not known which one, or the suite has it no more.
+        """
+        known = self.suite.prompts
+        if not known:
+            return None
+        prompt = recorded or (self.prompts[0] if len(self.prompts) == 1 else None)
+        if prompt is None:
+            raise UsageError(
+                f"{source} does not say which prompt its outputs answer",
+                hint=f"--prompt NAME says it: {', '.join(known)}",
+            )
+        if prompt not in known:
+            raise UsageError(
+                f"{source} answers the prompt `{prompt}`, which the suite does not have",
+                hint=f"its prompts: {', '.join(known)}",
+            )
+        return prompt
+
+    def label_of(self, column: str, started: SuiteStarted) -> str | None:
+        """The suite's name of the target of a column: the one on record, which runs of several
+        prompts have; else that of the one target that is used so; else a part of the column's name.
+        """
+        targets = self.suite.targets
+        used_so = [spec.label for spec in targets if spec.use == started.target]
+        if started.label is not None or _prompt_of(started) is not None:
+            return started.label
+        if len(used_so) == 1:
+            return used_so[0]
+        parts = column.split(" / ")
+        return next((spec.label for spec in targets if spec.label in parts), None)
+
+
+def read_outputs(
+    workspace: Workspace, name: str, suite: SuiteName, answered: Answered, base: Path
+) -> list[RecordedOutputs]:
+    """Those of the run or file `name` for the cases that are `answered`; of a table those of each
+    column whose prompt is wanted. `suite` is what its runs are filed under, `base` its folder.
+
+    Raises UsageError when the name is neither, when no output answers a prompt that is wanted, for
+    a case without an output, and for one that is there twice.
     """
     path = workspace.path(name)
     if name in LAST or not (path.exists() or (base / name).exists()):
@@ -78,15 +134,32 @@ def read_outputs(
             raise UsageError(
                 "this suite has no finished run on record, so `last` names none", hint=_NAMES
             )
-        outputs = [_of_run(column, record, cases) for column, record in columns.items()]
+        recorded = {column: _prompt_of(record.started) for column, record in columns.items()}
+        outputs = [
+            _of_run(column, record, answered)
+            for column, record in columns.items()
+            if answered.is_wanted(recorded[column])
+        ]
+        if not outputs:
+            answers = listed([*dict.fromkeys(str(prompt) for prompt in recorded.values())])
+            raise UsageError(
+                f"--outputs `{name}` answers {answers}, and no prompt that was asked for",
+                hint="name one that it answers with --prompt, or another run",
+            )
     else:
-        outputs = [_of_file(path if path.exists() else base / name, name, cases)]
+        outputs = [_of_file(path if path.exists() else base / name, name, answered)]
     for one in outputs:
-        _require_files(one, cases)
+        _require_files(one, answered.cases_of(one.label, one.prompt))
     return outputs
 
 
-def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> RecordedOutputs:
+def _prompt_of(started: SuiteStarted) -> str | None:
+    """The prompt that a run was asked with, where its suite had several."""
+    prompt = started.cases[0].plain.get("prompt")
+    return None if prompt is None else str(prompt)
+
+
+def _of_run(column: str, record: SuiteRecord, answered: Answered) -> RecordedOutputs:
     from honestone.adapters.targets.record import require_all, wanted_attempts
 
     started = record.started
@@ -95,8 +168,9 @@ def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> Recorded
         for id, case in record.cases.items()
         for number, one in case.produced.items()
     }
-    prompt = next(iter(record.cases.values())).case.prompt
-    cases = [case.asked_with(prompt) if case.prompts else case for case in cases]
+    label = answered.label_of(column, started)
+    prompt = answered.prompt_of(f"run {record.run}", _prompt_of(started))
+    cases = answered.cases_of(label, prompt)
     hint = "choose cases that this run has with --case, or name another run"
     require_all(wanted_attempts(cases), outputs, f"run {record.run}", hint)
     inputs = {one.id: one.answered or record.cases[one.id].case.input for one in started.cases}
@@ -104,6 +178,7 @@ def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> Recorded
     return RecordedOutputs(
         source=f"run {record.run}",
         column=column or None,
+        label=label,
         prompt=prompt,
         identity={
             "kind": "outputs",
@@ -136,15 +211,18 @@ def _columns_of(store: Store, name: str) -> Mapping[str, SuiteRecord]:
     return {"": read_record(store.events(info.id), run=info.id)}
 
 
-def _of_file(path: Path, name: str, cases: Sequence[Case]) -> RecordedOutputs:
+def _of_file(path: Path, name: str, answered: Answered) -> RecordedOutputs:
     from honestone.adapters.targets.record import RecordTarget
     from honestone.engine.cases import produced_event
 
     record = RecordTarget(path, name=name)
+    prompt = answered.prompt_of(printable(name), None)
+    cases = answered.cases_of(None, prompt)
     record.refuse(cases)
     target = record.about.get("target")
     return RecordedOutputs(
         source=printable(name),
+        prompt=prompt,
         identity=record.identity,
         outputs={key: produced_event(*key, output) for key, output in record.outputs.items()},
         target=target if isinstance(target, str) else ", ".join(record.made_by) or None,

@@ -352,6 +352,8 @@ class SuitePlan:
                 path=printable(request.suite), title=suite.title, dialect=self.source.dialect
             ),
             target=self.target_name or None,
+            # Runs of suites of one prompt stay as they were: the name of a column says the label.
+            label=None if self.prompt is None else self.label,
             artifact=artifact,
             side=subject.note,
             **judged_by(

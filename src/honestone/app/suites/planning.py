@@ -4,7 +4,7 @@ names, before anything is spent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,10 +18,10 @@ from honestone.app.judging.preflight import require_checks_of_cases
 from honestone.app.judging.rubric_plan import with_bars
 from honestone.app.judging.sure import sure_of_suite
 from honestone.app.judging.trusting import is_trusted, read_with_permission
-from honestone.app.suites.choice import choose_cases
+from honestone.app.suites.choice import choose_cases, in_column
 from honestone.app.suites.columns import SuiteName, last_columns
 from honestone.app.suites.contracts import rubrics_by_identity, workspace_digest
-from honestone.app.suites.outputs import RecordedOutputs, read_outputs
+from honestone.app.suites.outputs import Answered, RecordedOutputs, read_outputs
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, own_files_of
 from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.suites.sure import require_askable_suite
@@ -32,7 +32,7 @@ from honestone.core.judging.contract import Contract, make_contract
 from honestone.core.judging.rubric import Rubric
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import AttemptRule, Case, TargetSpec
-from honestone.core.suite.each import Each, New, Old
+from honestone.core.suite.each import each_of
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import Function, Target, TargetWithNotes
 from honestone.system.case_file import keep_in_file
@@ -140,8 +140,8 @@ class _Planning:
                 request=self.request,
                 source=source,
                 notes=(*source.notes, *lost, *self.notes_on(one.outputs), *unnamed),
-                cases=_in_column(self.cases, one.label, one.prompt),
-                chosen=_in_column(self.chosen, one.label, one.prompt),
+                cases=in_column(self.cases, one.label, one.prompt),
+                chosen=in_column(self.chosen, one.label, one.prompt),
                 subject=one.subject,
                 checker=checker,
                 target=one.target,
@@ -246,6 +246,15 @@ class _Planning:
         """The prompts that this target is asked with: one without a name where the suite has not
         several. Raises UsageError for a prompt that the suite does not have.
         """
+        wanted = self.wanted_prompts()
+        if not self.source.suite.prompts:
+            return (None,)
+        return [name for name in wanted if spec.prompts is None or name in spec.prompts]
+
+    def wanted_prompts(self) -> Sequence[str]:
+        """The prompts of the suite that the request names; all of them where it names none. Raises
+        UsageError for one that the suite does not have.
+        """
         known, asked = self.source.suite.prompts, self.request.prompts
         _refuse_twice("prompt", asked)
         for name in asked:
@@ -256,10 +265,7 @@ class _Planning:
                     if known
                     else "a suite of several `prompts` has names for them",
                 )
-        wanted = [name for name in known if not asked or name in asked]
-        if not known:
-            return (None,)
-        return [name for name in wanted if spec.prompts is None or name in spec.prompts]
+        return [name for name in known if not asked or name in asked]
 
     def target_sandbox(self, spec: TargetSpec) -> SandboxChoice:
         """The sandbox of the suite's own target. A suite that asks for one gets the kind that the
@@ -291,7 +297,7 @@ class _Planning:
         target = named if isinstance(named, Target) else make_target(named, context)
         if target is not None:
             for prompt in () if self.request.is_ordered else prompts:
-                target.refuse(_in_column(self.chosen, None, prompt))
+                target.refuse(in_column(self.chosen, None, prompt))
             for note in target.notes if isinstance(target, TargetWithNotes) else ():
                 observer.note(note)
         elif any(subject.is_isolated for subject in subjects):
@@ -372,45 +378,20 @@ class _Planning:
                     f"--outputs judges outputs on record, so nothing is run: it cannot be given with --{option}",
                     hint="leave one of the two out",
                 )
+        answered = Answered(
+            suite=self.source.suite,
+            cases=self.chosen,
+            prompts=self.wanted_prompts(),
+            is_prompt_named=bool(request.prompts),
+        )
         suite = SuiteName.of(self.workspace, self.path)
         outputs = read_outputs(
-            self.workspace, request.outputs or "", suite, self.chosen, self.source.base
+            self.workspace, request.outputs or "", suite, answered, self.source.base
         )
         return [
-            _Column(
-                target_name=one.target or "",
-                label=self.label_of(one),
-                prompt=self.prompt_of(one),
-                outputs=one,
-            )
+            _Column(target_name=one.target or "", label=one.label, prompt=one.prompt, outputs=one)
             for one in outputs
         ]
-
-    def label_of(self, outputs: RecordedOutputs) -> str | None:
-        """The suite's name of the target that made recorded outputs, a part of their column's name."""
-        parts = (outputs.column or "").split(" / ")
-        labels = (spec.label for spec in self.source.suite.targets)
-        return next((label for label in labels if label in parts), outputs.column)
-
-    def prompt_of(self, outputs: RecordedOutputs) -> str | None:
-        """The prompt that recorded outputs answer. Raises UsageError where the suite has several and
-        it is not known which one, or the suite has it no more.
-        """
-        known, asked = self.source.suite.prompts, self.request.prompts
-        if not known:
-            return None
-        prompt = outputs.prompt or (asked[0] if len(asked) == 1 else None)
-        if prompt is None:
-            raise UsageError(
-                f"{outputs.source} does not say which prompt its outputs answer",
-                hint=f"--prompt NAME says it: {', '.join(known)}",
-            )
-        if prompt not in known:
-            raise UsageError(
-                f"{outputs.source} answers the prompt `{prompt}`, which the suite does not have",
-                hint=f"its prompts: {', '.join(known)}",
-            )
-        return prompt
 
     def notes_on(self, outputs: RecordedOutputs | None) -> tuple[str, ...]:
         """Notes on recorded outputs, with one where the artifact has changed since they were made."""
@@ -457,13 +438,6 @@ def _refuse_twice(what: str, asked: Sequence[str | Target | Function]) -> None:
             )
 
 
-def _each_of(of: Sequence[Old], make: Callable[[Old], New]) -> Sequence[New]:
-    """Apply `make` to each. What is in memory is converted once; what is not is converted whenever
-    it is read, so that a suite of very many cases never is in memory as a whole.
-    """
-    return tuple(map(make, of)) if isinstance(of, tuple) else Each(of, make)
-
-
 def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
     """The suite's cases with the bars and attempts that the request asks for."""
     judging = request.judging
@@ -496,16 +470,7 @@ def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
             case = replace(case, attempt_rule=rule, stops_at_pass=stops)
         return case
 
-    return _each_of(source.suite.cases, with_own_attempts)
-
-
-def _in_column(cases: Sequence[Case], label: str | None, prompt: str | None) -> Sequence[Case]:
-    """The cases as they are for the target with this label and this prompt: some may be skipped
-    there.
-    """
-    if label is None and prompt is None:
-        return cases
-    return _each_of(cases, lambda case: case.asked_with(prompt).in_column(label))
+    return each_of(source.suite.cases, with_own_attempts)
 
 
 def _name_of(target: Target | Function) -> str:

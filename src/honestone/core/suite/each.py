@@ -33,3 +33,10 @@ class Each(Sequence[New], Generic[Old, New]):
             if isinstance(index, slice)
             else self._make(self._of[index])
         )
+
+
+def each_of(of: Sequence[Old], make: Callable[[Old], New]) -> Sequence[New]:
+    """Apply `make` to each. What is in memory is converted once; what is not is converted whenever
+    it is read, so that a suite of very many cases never is in memory as a whole.
+    """
+    return tuple(map(make, of)) if isinstance(of, tuple) else Each(of, make)

@@ -164,7 +164,12 @@ def _refuse_baselines(request: SuiteRequest, columns: int) -> None:
 
 
 def name_columns(plans: Sequence[SuitePlan]) -> dict[str, SuitePlan]:
-    """The plans by short names: what sets their targets and artifacts apart."""
+    """The plans by short names: what sets their targets, prompts and artifacts apart. Recorded
+    columns keep their names.
+    """
+    recorded = [plan.outputs.column or "" for plan in plans if plan.outputs is not None]
+    if any(recorded):
+        return dict(zip(recorded, plans, strict=True))
     targets = list(dict.fromkeys((plan.label, plan.target_name) for plan in plans))
     prompts = list(dict.fromkeys(plan.prompt or "" for plan in plans))
     artifacts = list(dict.fromkeys(plan.subject.path for plan in plans))
