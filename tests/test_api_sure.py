@@ -243,6 +243,64 @@ def test_a_case_that_says_sure_alone_is_refused() -> None:
     assert found.to_dict()["belief"]["target"] == 0.8
 
 
+def _expecting(count: int, expect: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**one, "expect": expect} for one in cases(count)]
+
+
+@pytest.mark.parametrize(("verdict", "met"), [("pass", True), ("fail", False)])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_what_is_expected_of_the_verdict_is_as_sure_as_the_looks_at_it(
+    verdict: str, met: bool, is_right: bool
+) -> None:
+    """One look of a judge that can err makes no case certain, whichever verdict is expected."""
+    judges = Judges(lambda case, look: met is is_right)
+    given = _expecting(6, {"verdict": verdict})
+    found = honestone.run_suite(given, target=echo, judges=[judges.named("a")]).to_dict()
+    assert found["verdict"] == ("pass" if is_right else "fail")
+    belief = found["belief"]
+    assert belief["rests_on"] == [{"kind": "looks", "judge": "a()", "looks": 6}]
+    assert 0.5 < belief["probability"] < 0.95 if is_right else belief["probability"] < 0.01
+
+
+def test_a_case_that_has_to_fail_counts_as_such_while_looks_are_chosen() -> None:
+    """Two judges agree with what is expected, so the suite is decided by a few looks."""
+    judges = Judges(lambda case, look: case != "c0")
+    given = [*_expecting(1, {"verdict": "fail"}), *cases(8)[1:]]
+    panel = [judges.named(name) for name in "abc"]
+    found = honestone.run_suite(given, target=echo, judges=panel, sure=90)
+    assert found.verdict == "pass" and judges.total < 48
+    assert found.to_dict()["belief"]["probability"] >= 0.9
+
+
+def test_no_look_says_how_sure_a_range_of_scores_is() -> None:
+    """Such a case is never certain; looks at the others end once they are settled."""
+    judges = Judges(lambda case, look: True)
+    given = [*_expecting(1, {"score": [90, 100]}), *cases(8)[1:]]
+    panel = [judges.named("a"), judges.named("b")]
+    found = honestone.run_suite(given, target=echo, judges=panel, sure=90).to_dict()
+    assert found["verdict"] == "inconclusive" and "not asked" not in found["belief"]["sentence"]
+    assert judges.looks["c0"] == 1 and judges.total < 48
+    enough = honestone.run_suite(given, target=echo, judges=panel, sure=90, min_pass_rate=0.875)
+    assert enough.verdict == "pass"
+
+
+@pytest.mark.parametrize(("span", "verdict"), [([0, 20], "pass"), ([50, 100], "inconclusive")])
+def test_a_range_next_to_a_verdict_has_to_be_kept_as_well(span: list[int], verdict: str) -> None:
+    """How sure it is says the verdict; scores outside the range leave it open."""
+    judges = Judges(lambda case, look: case != "c0")
+    given = [*_expecting(1, {"verdict": "fail", "score": span}), *cases(8)[1:]]
+    panel = [judges.named(name) for name in "abc"]
+    assert honestone.run_suite(given, target=echo, judges=panel, sure=80).verdict == verdict
+
+
+def test_what_code_alone_judges_is_certain_whatever_is_expected_of_it() -> None:
+    """Code does not err."""
+    check = {"id": "a", "requirement": "It is c0", "check": {"contains": "c0"}}
+    given = [{**one, "rubric": [check]} for one in _expecting(1, {"score": [90, 100]})]
+    found = honestone.run_suite(given, target=echo).to_dict()
+    assert found["verdict"] == "pass" and found["belief"]["probability"] == 1.0
+
+
 def _yes(request: dict[str, Any]) -> dict[str, Any]:
     return {"criteria": {one["id"]: {"met": True} for one in request["criteria"]}}
 

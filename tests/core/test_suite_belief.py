@@ -4,7 +4,8 @@ to be known for PASSED.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -118,10 +119,19 @@ class Told:
         self.log.append(event)
         self.state.apply(event)
 
-    def looked(self, version: str, split: str, texts: Sequence[tuple[str, str]]) -> None:
-        cases = self.state.new_looks(answers(split, texts))
+    def looked(
+        self,
+        version: str,
+        split: str,
+        texts: Sequence[tuple[str, str]],
+        *,
+        turned: Collection[str] = (),
+    ) -> None:
+        """`turned`: cases that pass where their output does not meet the rubric."""
+        said = [replace(one, is_turned=one.case in turned) for one in answers(split, texts)]
+        cases = self.state.new_looks(said)
         passed = {
-            id: looks.count("+") > looks.count("-")
+            id: (looks.count("+") > looks.count("-")) is not (id in turned)
             for id, (_, looks) in zip(IDS[split], texts, strict=True)
         }
         results = [
@@ -264,6 +274,21 @@ def test_marks_that_pass_are_not_enough() -> None:
         told.state.certifications("v0")[TEST].reasons[0].endswith("cases of val and of test pass")
     )
     assert chances[0] < LEAST_STATED <= chances[1]
+
+
+def test_a_case_that_has_to_fail_passes_by_its_noes() -> None:
+    """A version that does what must not be is no better; what is read back says the same."""
+    told = Told()
+    told.looked("v0", VAL, texts("val", "++", "++", "++", "--"), turned="h")
+    assert told.state.verdict("v0").passed
+    told.looked("v0", TRAIN, texts("train", "++", "++", "++", "--"))
+    told.proposed("v1")
+    told.looked("v1", VAL, [*texts("val", "++", "++", "++"), ("met", "++")], turned="h")
+    assert not told.state.verdict("v1").passed
+    better, worse = told.state.better("v1", "v0", VAL)
+    assert worse > 0.8 > 0.05 > better
+    log = [event_from_plain(event_to_plain(event)) for event in told.log]
+    assert fold(state_of_suite_run(log[0]), log[1:]).verdict("v1") == told.state.verdict("v1")
 
 
 def test_passed_rests_on_val_and_test_together() -> None:

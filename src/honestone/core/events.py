@@ -555,9 +555,9 @@ class SidesCompared(Event):
 class CaseAnswers:
     """What is known of one case with one version. `text`: the digest of what its judges are shown,
     so that cases with equal ones are one text. `rubric`: the key of what they answer. `certain`:
-    whether it passes, where no judge can change that. `is_short`: fewer judges answered than have
-    to. `ballots`: the looks that were not on record
-    of this text, and the answers of code.
+    whether it passes, where no judge can change that. `is_short` and `is_turned`: as of a
+    `CaseBelief`. `ballots`: the looks that were not on record of this text, and the answers of
+    code.
     """
 
     case: str
@@ -565,6 +565,7 @@ class CaseAnswers:
     rubric: str
     certain: bool | None = None
     is_short: bool = False
+    is_turned: bool = False
     ballots: tuple[Ballot, ...] = ()
 
 

@@ -184,7 +184,7 @@ class SuiteAsking:
         await self._recall(asked.values())
         looks = self._looks
         belief = self.belief()
-        chances = {id: belief.passing(one.text) for id, one in asked.items()}
+        chances = {id: self._passing(belief, id) for id in asked if self._tells(id)}
         is_decided = self._is_decided(belief.chance, looks)
         lone = self._lone(belief, asked) if is_decided else {}
         if is_decided and not lone:
@@ -249,15 +249,25 @@ class SuiteAsking:
             return {}
         return {id: one for id, one in spoken.items() if id in asked and asked[id].seen == 1}
 
+    def _tells(self, id: str) -> bool:
+        """Whether looks at its output say whether it passes."""
+        return self.record.cases[id].wants_met is not None
+
+    def _passing(self, belief: SuiteBelief, id: str) -> float:
+        is_turned = self.record.cases[id].wants_met is False
+        return belief.passing(self._waiting[id].text, is_turned=is_turned)
+
     def _is_stuck(self, belief: SuiteBelief, chances: Mapping[str, float]) -> bool:
         """Whether the cases that can be asked are settled, and one that is open cannot be asked any
         more: looks then tell only how the judges err.
         """
         if any(one * (1.0 - one) >= SETTLED for one in chances.values()):
             return False
-        rest = [one for id, one in self._waiting.items() if id not in chances and one.seen]
+        rest = [id for id, one in self._waiting.items() if id not in chances and one.seen]
+        if not all(map(self._tells, rest)):
+            return True
         return any(
-            one * (1.0 - one) >= SETTLED for one in map(belief.passing, (w.text for w in rest))
+            one * (1.0 - one) >= SETTLED for one in (self._passing(belief, id) for id in rest)
         )
 
     def _is_decided(self, chance: SuiteChance | None, looks: int) -> bool:
@@ -313,7 +323,7 @@ class SuiteAsking:
         waiting = self._waiting.get(id)
         if waiting is None:
             return one.believed_as
-        return CaseBelief(id, waiting.text, is_short=waiting.is_below_quorum)
+        return one.believed_by(waiting.text, is_short=waiting.is_below_quorum)
 
 
 def most_open(chances: Mapping[str, float]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -66,6 +67,31 @@ def test_one_no_among_many_cases_is_more_likely_misread_than_it_would_be_alone()
     many = [*(case(f"c{i}", True, True) for i in range(23)), case("odd", False, True)]
     few = [case("odd", False, True), case("c0", False, False)]
     assert SuiteBelief(many, 24).by_case()["odd"] > SuiteBelief(few, 2).by_case()["odd"]
+
+
+def turned(id: str, *answers: bool) -> CaseBelief:
+    """A case that passes where its output does not meet the contract."""
+    return replace(case(id, *answers), is_turned=True)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=4))
+def test_a_turned_case_passes_where_another_one_fails(answers: list[bool]) -> None:
+    """Alone it is the other side of the same coin, and every further no speaks for it."""
+    alone, other = turned("a", *answers).alone, case("a", *answers).alone
+    assert alone is not None and other is not None and alone == pytest.approx(1.0 - other)
+    now, more = SuiteBelief([turned("a", *answers)], 1), turned("a", *answers, False)
+    assert now.by_case()["a"] < SuiteBelief([more], 1).by_case()["a"] < 1.0
+
+
+def test_what_has_to_fail_does_not_say_how_many_of_the_others_pass() -> None:
+    """Nor do they say of it that it is met: the share of each kind is learned from that kind."""
+    straight = [case(f"c{i}", True, True) for i in range(12)]
+    both = [*straight, turned("odd", False, False)]
+    found = SuiteBelief(both, 13).by_case()
+    assert found["odd"] == pytest.approx(turned("odd", False, False).alone, abs=0.05)
+    assert found["c0"] == pytest.approx(SuiteBelief(straight, 12).by_case()["c0"], abs=0.01)
+    chance = SuiteBelief(both, 13).chance
+    assert chance is not None and 0.8 < chance.low == chance.high < found["odd"]
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1), min_size=1))

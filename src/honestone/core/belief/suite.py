@@ -16,9 +16,15 @@ from operator import add, mul
 from typing import Final, NamedTuple
 
 from honestone.core.belief.counting import binomial, convolved
-from honestone.core.belief.errors import History
+from honestone.core.belief.errors import ErrorModel, History
 from honestone.core.belief.stated import Ground, StatedBelief, settled
-from honestone.core.belief.verdict import Assumption, ItemTally, TextBelief, assumptions
+from honestone.core.belief.verdict import (
+    Assumption,
+    ItemTally,
+    TextBelief,
+    assumptions,
+    shares_met,
+)
 
 # Shares of items that are met over a suite: many suites pass as a whole.
 SUITE_SHARES: Final = (0.3, 0.6, 0.85, 0.95, 0.99)
@@ -31,14 +37,16 @@ _CLOSE: Final = 1e-12
 @dataclass(frozen=True, slots=True)
 class CaseBelief:
     """One case: `text` has the answers about its output. `certain`: what is known without a judge;
-    False where its target failed. `is_short`: fewer judges answered than its rubric's quorum, so
-    its looks do not count.
+    False where its target failed. `is_short`: its looks do not say whether it passes, as where
+    fewer judges answered than its rubric's quorum. `is_turned`: it passes where its output does not
+    meet the contract.
     """
 
     id: str
     text: TextBelief | None = None
     certain: bool | None = None
     is_short: bool = False
+    is_turned: bool = False
 
     @property
     def is_looked_at(self) -> bool:
@@ -46,7 +54,7 @@ class CaseBelief:
 
     @property
     def has_looks(self) -> bool:
-        """Whether judges looked at it, and as many as have to."""
+        """Whether judges looked at it, and what they say tells whether it passes."""
         return self.text is not None and bool(self.text.looks) and not self.is_short
 
     @property
@@ -54,7 +62,8 @@ class CaseBelief:
         """P(it passes) by what is known of it alone; None where no one looked."""
         if self.certain is not None:
             return float(self.certain)
-        return self.text.probability if self.text is not None and self.has_looks else None
+        chance = self.text.probability if self.text is not None and self.has_looks else None
+        return 1.0 - chance if chance is not None and self.is_turned else chance
 
 
 class SuiteChance(NamedTuple):
@@ -68,7 +77,8 @@ class SuiteChance(NamedTuple):
 class SuiteBelief:
     """What is believed about a suite of which `need` cases have to pass. `alongside`: texts of
     other suites that the same judges looked at; a text that is in both counts once as evidence.
-    `apart`: texts that say how these judges err, and nothing of how many cases pass.
+    `apart`: texts that say how these judges err, and nothing of how many cases pass. So do those of
+    turned cases: of these another share is met, which is learned from them alone.
     """
 
     def __init__(
@@ -81,18 +91,29 @@ class SuiteBelief:
         self.need = need
         self._cases = cases
         self._sure = sum(one.certain is True for one in cases)
-        self._looked = [
-            one.text
+        seen = [
+            (one.text, one.is_turned)
             for one in cases
             if one.certain is None and one.text is not None and one.has_looks
         ]
+        self._looked = [text for text, _ in seen]
         self._unseen = sum(one.certain is None and not one.is_looked_at for one in cases)
-        self._groups = _alike(self._looked)
-        evidence = list({id(text): text for text in (*self._looked, *alongside)}.values())
+        self._groups = [
+            (text, is_turned, alike)
+            for is_turned in (False, True)
+            for text, alike in _alike([text for text, turned in seen if turned is is_turned])
+        ]
+        turned = {id(text): text for text, is_turned in seen if is_turned}
+        others = {id(text): text for text in (*self._looked, *alongside) if id(text) not in turned}
+        self._turned = _tallies(list(turned.values()))
+        self._shares_of_turned: dict[ErrorModel, Mapping[float, float]] = {}
         self._assumed: Mapping[Assumption, float] = {}
-        if evidence:
+        if others or turned:
+            judged = {id(text): text for text in (*apart, *turned.values())}
             self._assumed = assumptions(
-                _tallies(evidence), shares=SUITE_SHARES, apart=_tallies(apart)
+                _tallies(list(others.values())),
+                shares=SUITE_SHARES,
+                apart=_tallies(list(judged.values())),
             )
 
     @property
@@ -127,14 +148,19 @@ class SuiteBelief:
 
     def _distribution(self, one: Assumption) -> _Count:
         found = _Count(0, [1.0])
-        for text, alike in self._groups:
-            found = found.with_coins(alike, text.under(one))
+        for text, is_turned, alike in self._groups:
+            found = found.with_coins(alike, self._passes(text, is_turned, one))
         return found
 
     @property
     def expected(self) -> float:
         """How many of the cases that were looked at, or are certain, are expected to pass."""
-        looked = sum([alike * self.passing(text) for text, alike in self._groups])
+        looked = sum(
+            [
+                alike * self.passing(text, is_turned=is_turned)
+                for text, is_turned, alike in self._groups
+            ]
+        )
         return self._sure + looked
 
     def by_case(self) -> dict[str, float]:
@@ -145,15 +171,27 @@ class SuiteBelief:
             if case.certain is not None:
                 found[case.id] = float(case.certain)
             elif case.text is not None and case.has_looks:
-                key = case.text.signature or id(case.text)
+                key = case.is_turned, case.text.signature or id(case.text)
                 if key not in known:
-                    known[key] = self.passing(case.text)
+                    known[key] = self.passing(case.text, is_turned=case.is_turned)
                 found[case.id] = known[key]
         return found
 
-    def passing(self, text: TextBelief) -> float:
+    def passing(self, text: TextBelief, *, is_turned: bool = False) -> float:
         """P(one case passes), with what all cases say about the judges."""
-        return sum([weight * text.under(one) for one, weight in self._assumed.items()])
+        return sum(
+            [weight * self._passes(text, is_turned, one) for one, weight in self._assumed.items()]
+        )
+
+    def _passes(self, text: TextBelief, is_turned: bool, one: Assumption) -> float:
+        """P(one case passes) if an assumption is so."""
+        if not is_turned:
+            return text.under(one)
+        errors = one.errors
+        if errors not in self._shares_of_turned:
+            self._shares_of_turned[errors] = shares_met(errors, self._turned)
+        shares = self._shares_of_turned[errors].items()
+        return 1.0 - sum([weight * text.under(Assumption(errors, met)) for met, weight in shares])
 
 
 def all_reached(suites: Sequence[SuiteBelief]) -> SuiteChance:

@@ -82,6 +82,17 @@ def assumptions(
     return {one: weight / total for one, weight in likely.items()}
 
 
+def shares_met(
+    model: ErrorModel, tallies: Iterable[ItemTally], shares: Sequence[float] = MET_SHARES
+) -> dict[float, float]:
+    """How probable each share of items that are met is, by these answers, if judges err so."""
+    logs = _log_by_share(model, list(tallies), shares)
+    top = max(logs.values())
+    weights = {share: exp(value - top) for share, value in logs.items()}
+    total = sum(weights.values())
+    return {share: weight / total for share, weight in weights.items()}
+
+
 def _log_by_share(
     model: ErrorModel, rows: Sequence[ItemTally], shares: Sequence[float]
 ) -> dict[float, float]:

@@ -132,7 +132,8 @@ class SuiteBeliefState(SuiteLoopState):
     def _case(self, id: str, one: CaseAnswers | None) -> CaseBelief:
         if one is None:
             return CaseBelief(id)
-        return CaseBelief(id, self._texts.get(one.text), one.certain, one.is_short)
+        text = self._texts.get(one.text)
+        return CaseBelief(id, text, one.certain, one.is_short, one.is_turned)
 
     def _ids(self, split: str) -> list[str]:
         rubric = self.certifier.rubric if split == TEST else self.rubric
@@ -149,15 +150,25 @@ class SuiteBeliefState(SuiteLoopState):
         found = [self._texts[name] for name in sorted(names) if name in self._texts]
         return [text for text in found if text.looks]
 
+    def _texts_alongside(self, version: str) -> list[TextBelief]:
+        """Those of a version that say how many cases pass: turned ones do not."""
+        turned = {
+            id(self._texts.get(one.text))
+            for split in (VAL, TRAIN, TEST)
+            for one in self.answers.get((version, split), ())
+            if one.is_turned
+        }
+        return [text for text in self._texts_of(version) if id(text) not in turned]
+
     def _texts_apart(self, version: str) -> list[TextBelief]:
-        """Texts of other versions, which this one does not have."""
-        own = set(map(id, self._texts_of(version)))
+        """Texts that say how judges err: those of other versions, and turned ones of this one."""
+        own = set(map(id, self._texts_alongside(version)))
         return [text for text in self._texts.values() if text.looks and id(text) not in own]
 
     def _suite(self, version: str, split: str) -> SuiteBelief:
         cases = self._believed(version, split)
         need = ceil(self.rubric.threshold * len(cases))
-        return SuiteBelief(cases, need, self._texts_of(version), self._texts_apart(version))
+        return SuiteBelief(cases, need, self._texts_alongside(version), self._texts_apart(version))
 
     def chance(self, version: str, *splits: str) -> SuiteChance:
         """P(each of these splits of a version reaches its bar), by every look at its texts."""
@@ -277,7 +288,7 @@ class SuiteBeliefState(SuiteLoopState):
             once=split == TRAIN
             or (split == TEST and version == self.original and bool(self.rounds)),
             known=self.looks_at,
-            alongside=self._texts_of(version),
+            alongside=self._texts_alongside(version),
             apart=self._texts_apart(version),
         )
 

@@ -174,19 +174,35 @@ class CaseRecord:
         """What its answers say of whether it passes; certain where code alone decides, or its
         target failed.
         """
-        id, ballots = self.case.id, self.shown_ballots
-        status = self.result.status
+        id, status = self.case.id, self.result.status
         if status is Status.TARGET_ERROR:
             return CaseBelief(id, certain=False)
-        if self.case.expect is not None or not self.scorer.asks_judges:
+        if not self.scorer.asks_judges:
             decided = status in (Status.PASSED, Status.FAILED)
             return CaseBelief(id, certain=status is Status.PASSED if decided else None)
-        text = TextBelief(self.case.rubric).see_all(ballots)
-        if text.probability in (0.0, 1.0):
-            return CaseBelief(id, certain=text.probability == 1.0)
         shown = self.result.shown
         is_short = shown is not None and shown.card is not None and bool(shown.card.short)
-        return CaseBelief(id, text, is_short=is_short)
+        expect = self.case.expect
+        if expect is not None and expect.asks_scores and status is not Status.PASSED:
+            is_short = True  # how far the scores are off by noise is not known
+        text = TextBelief(self.case.rubric).see_all(self.shown_ballots)
+        return self.believed_by(text, is_short=is_short)
+
+    @property
+    def wants_met(self) -> bool | None:
+        """Whether its output has to meet its rubric for it to pass. None where it asks the judges
+        for scores alone, or for doubt: no look says how probable these are.
+        """
+        return True if self.case.expect is None else self.case.expect.wants_met
+
+    def believed_by(self, text: TextBelief, *, is_short: bool) -> CaseBelief:
+        """What the answers about its output say of whether it passes."""
+        id, wants_met = self.case.id, self.wants_met
+        if wants_met is None:
+            return CaseBelief(id, text, is_short=True)
+        if text.probability in (0.0, 1.0):
+            return CaseBelief(id, certain=(text.probability == 1.0) is wants_met)
+        return CaseBelief(id, text, is_short=is_short, is_turned=not wants_met)
 
     @property
     def is_refused(self) -> bool:
@@ -341,6 +357,7 @@ class SuiteRecord:
                     rubric=case.rubric,
                     certain=None if is_down else believed.certain,
                     is_short=believed.is_short,
+                    is_turned=believed.is_turned,
                     ballots=tuple([one for one in case.shown_ballots if one.marks]),
                 )
             )

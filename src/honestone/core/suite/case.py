@@ -129,6 +129,15 @@ class Expect:
     score: tuple[Fraction, Fraction] | None = None
     criteria: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
 
+    @property
+    def wants_met(self) -> bool | None:
+        """Whether the output has to meet its rubric; None where that is not said."""
+        return None if self.verdict in (None, "inconclusive") else self.verdict == "pass"
+
+    @property
+    def asks_scores(self) -> bool:
+        return self.score is not None or bool(self.criteria)
+
     def to_plain(self) -> dict[str, Json]:
         return {
             "verdict": self.verdict,
