@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from honestone.adapters.stores.sqlite import SqliteStore
 
 from .desk import HONESTONE, Desk
+from .test_damaged_events import DATA, damage
 
 SUITE = (
     "suite: 1\ntarget: 'cmd:cat'\ncases: [{id: one, input: hello, checks: [{contains: hello}]}]\n"
@@ -41,6 +43,32 @@ def ids(desk: Desk) -> list[str]:
 
 def deleted(desk: Desk, *words: str) -> Any:
     return desk.run("runs", "delete", *words, "--yes", "--json").json
+
+
+def tabled(desk: Desk) -> str:
+    """The id of a table of two columns."""
+    desk.file("suite.yaml", SUITE)
+    assert desk.run("eval", "suite.yaml", "--target", "cmd:cat", "--target", "cmd:cat -").code == 0
+    return ids(desk)[0]
+
+
+def improved(desk: Desk) -> str:
+    """The id of an improvement by a suite, which has splits."""
+    desk.file("prompt.md", "The answer.\n")
+    desk.file("t.sh", 'cat "$HONESTONE_ARTIFACT"')
+    cases = (
+        f"{{id: {one}, split: {one}, input: hi, checks: [{{contains: done}}]}}"
+        for one in ("train", "val", "test")
+    )
+    desk.file("tasks.yaml", f"suite: 1\ncases: [{', '.join(cases)}]\n")
+    words = (
+        "--target",
+        "cmd:sh t.sh",
+        "--worker",
+        "cmd:sh -c 'echo done >> \"$HONESTONE_ARTIFACT\"'",
+    )
+    assert desk.run("improve", "prompt.md", "--suite", "tasks.yaml", *words).code == 0
+    return next(run["id"] for run in desk.run("runs", "--json").json if run["kind"] == "improve")
 
 
 def test_a_named_run_goes_and_is_said_to_be_gone(four: Desk) -> None:
@@ -97,22 +125,8 @@ def test_a_run_goes_with_those_inside_it(desk: Desk) -> None:
     """The rules count what the list shows: a table and its columns are one run, and so are an
     improvement and its splits.
     """
-    desk.file("suite.yaml", SUITE)
-    assert desk.run("eval", "suite.yaml", "--target", "cmd:cat", "--target", "cmd:cat -").code == 0
-    desk.file("prompt.md", "The answer.\n")
-    desk.file("t.sh", 'cat "$HONESTONE_ARTIFACT"')
-    cases = (
-        f"{{id: {one}, split: {one}, input: hi, checks: [{{contains: done}}]}}"
-        for one in ("train", "val", "test")
-    )
-    desk.file("tasks.yaml", f"suite: 1\ncases: [{', '.join(cases)}]\n")
-    words = (
-        "--target",
-        "cmd:sh t.sh",
-        "--worker",
-        "cmd:sh -c 'echo done >> \"$HONESTONE_ARTIFACT\"'",
-    )
-    assert desk.run("improve", "prompt.md", "--suite", "tasks.yaml", *words).code == 0
+    tabled(desk)
+    improved(desk)
     loop, table = (line.split()[2] for line in desk.run("runs").out.splitlines()[1:])
     tried = desk.run("runs", "delete", "--keep", "1", "--dry-run", "--json").json
     assert tried["dry_run"] is True and tried["bytes"] == 0
@@ -230,20 +244,97 @@ def test_what_was_refused_is_still_said_after_the_question(desk: Desk) -> None:
     assert desk.run("eval", "suite.yaml", "--fresh", "--baseline", base).code == 0
     assert desk.run("eval", "suite.yaml", "--fresh").code == 0
     last = ids(desk)[0]
+    _, document, code = asked(desk, base, last)
+    assert document["deleted"] == [last]
+    assert [one["run"] for one in document["kept"]] == [base]
+    assert code == 2
+
+
+def asked(
+    desk: Desk, *runs: str, answer: str = "y", meanwhile: Callable[[], object] = lambda: None
+) -> tuple[str, Any, int]:
+    """What a person at a terminal is asked, the document and the exit code. `meanwhile` happens
+    before the answer.
+    """
     ours, its = pty.openpty()
-    os.write(ours, b"y\n")
-    done = subprocess.run(
-        [HONESTONE, "runs", "delete", base, last, "--json"],
+    with subprocess.Popen(
+        [HONESTONE, "runs", "delete", *runs, "--json"],
         cwd=desk.folder,
         env=desk.env,
         stdin=its,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as command:
+        assert command.stderr is not None
+        question = ""
+        while "[y/N]" not in question and (letter := command.stderr.read(1)):
+            question += letter
+        meanwhile()
+        os.write(ours, f"{answer}\n".encode())
+        shown, _ = command.communicate(timeout=60)
     os.close(ours)
     os.close(its)
-    document = json.loads(done.stdout)
-    assert document["deleted"] == [last]
-    assert [one["run"] for one in document["kept"]] == [base]
-    assert done.returncode == 2
+    return question, json.loads(shown or "null"), command.returncode
+
+
+def test_what_joined_a_run_after_the_question_keeps_it(desk: Desk) -> None:
+    """A split that an improvement made while the person thought is deleted by no yes."""
+    loop = improved(desk)
+    split = ids(desk)[0]
+    kind = "update runs set kind = ? where id = ?"
+    damage(desk, kind, "eval", split)
+    question, document, code = asked(
+        desk, loop, meanwhile=lambda: damage(desk, kind, "suite", split)
+    )
+    assert loop in question and split not in question
+    assert document["deleted"] == [] and code == 2
+    assert {"run": split, "why": "it began after you were asked"} in document["kept"]
+    assert {loop, split} <= set(ids(desk))
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_lost"), [("improve", True), ("stages", True), ("noise", False)]
+)
+def test_the_question_says_whether_undo_is_lost(four: Desk, kind: str, is_lost: bool) -> None:
+    run = ids(four)[0]
+    damage(four, "update runs set kind = ? where id = ?", kind, run)
+    question, _, code = asked(four, run, answer="n")
+    assert ("undo` of these runs is lost" in question) is is_lost and code != 0
+    assert len(ids(four)) == 4
+
+
+@pytest.mark.parametrize("data", [*DATA, None])
+def test_a_table_that_cannot_be_read_is_deleted_as_others_are(
+    desk: Desk, data: bytes | None
+) -> None:
+    """So is any other run beside it. None: its events are gone."""
+    table = tabled(desk)
+    assert desk.run("eval", "suite.yaml").code == 0
+    other = ids(desk)[0]
+    if data is None:
+        damage(desk, "delete from events where run = ?", table)
+    else:
+        damage(desk, "update events set data = ? where run = ? and seq = 1", data, table)
+    assert deleted(desk, other)["deleted"] == [other]
+    assert table in deleted(desk, "--keep", "0")["deleted"] and ids(desk) == []
+
+
+def test_a_column_without_a_table_goes_by_rule(four: Desk) -> None:
+    """Its command was killed before the table began. It is no row, so it takes no place of one."""
+    newest, *older = ids(four)
+    table = tabled(four)
+    for statement in ("delete from runs where id = ?", "delete from events where run = ?"):
+        damage(four, statement, table)
+    columns = {one["id"] for one in four.run("runs", "--kind", "column", "--json").json}
+    assert len(columns) == 2
+    assert set(deleted(four, "--keep", "1")["deleted"]) == set(older)
+    assert set(deleted(four, "--keep", "0")["deleted"]) == {newest, *columns}
+
+
+def test_a_column_named_beside_its_table_is_listed_inside_it(desk: Desk) -> None:
+    table = tabled(desk)
+    column = desk.run("runs", "--kind", "column", "--json").json[0]["id"]
+    tried = desk.run("runs", "delete", column, table, "--dry-run").out.splitlines()
+    assert [line.startswith("  ") for line in tried] == [False, True, True, False]
+    assert table in tried[0]

@@ -114,6 +114,22 @@ def test_what_was_kept_can_be_undone(desk: Desk) -> None:
     assert again.code == 0 and "undone already" in again.out and bench.text == bench.original
 
 
+def test_an_earlier_improvement_is_undone_after_the_run_that_changed_its_skill_since(
+    desk: Desk,
+) -> None:
+    bench = Kitchen(desk, TEACH)
+    desk.rubric("threshold: 100\ncriteria: [{id: a, check: {contains: Serve warm}}]\n")
+    worker = "cmd:sh -c 'echo Serve warm. >> \"$HONESTONE_ARTIFACT/SKILL.md\"'"
+    improved = desk.run("improve", "kitchen", "-r", "rubric.yaml", "--worker", worker, "--json")
+    assert improved.code == 0, improved.err
+    _, document = bench.run()
+    refused = desk.run("undo", improved.json["run"])
+    later = f"a later run changed it: honestone undo {document['run']}"
+    assert refused.is_refusal and later in refused.err
+    assert desk.run("undo").code == desk.run("undo", improved.json["run"]).code == 0
+    assert bench.text == bench.original
+
+
 def test_the_cost_is_said_before_the_first_call(desk: Desk) -> None:
     """Tasks times attempts times tries and the baseline, and how many proposals."""
     bench = Kitchen(desk, TEACH)

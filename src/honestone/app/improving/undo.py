@@ -15,6 +15,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import DeliveryBegun, DeliveryDone, Event, LoopStarted, StagesStarted
+from honestone.core.record.runs import UNDOABLE
 from honestone.engine.place import Place, is_mix, load_version, sweep
 from honestone.ports import RunInfo, Store
 from honestone.system.drawing import clean, count
@@ -22,7 +23,6 @@ from honestone.system.files import deliver
 
 # Runs of a file that a hint names.
 _MOST: Final = 6
-_KINDS: Final = (LoopStarted.kind, StagesStarted.kind)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,7 +89,7 @@ def _find(workspace: Workspace, store: Store, name: str) -> tuple[RunInfo, str]:
     """
     if name not in ("last", "latest"):
         return _find_loop(workspace, store, name), ""
-    loops = [info for info in store.runs(own=True) if info.kind in _KINDS]
+    loops = [info for info in store.runs(own=True) if info.kind in UNDOABLE]
     newer, newest = next(
         ((n, one) for n, one in enumerate(loops) if _changed_its_file(store, one)), (0, None)
     )
@@ -103,7 +103,7 @@ def _find_loop(workspace: Workspace, store: Store, name: str) -> RunInfo:
         return store.find_run(name)
     except StoreError:
         path = (workspace.folder / name).resolve()
-        of_it = [one for one in store.runs() if one.kind in _KINDS and one.subject == str(path)]
+        of_it = [one for one in store.runs() if one.kind in UNDOABLE and one.subject == str(path)]
         if not of_it and not path.exists():
             raise
     undoable = [one.id for one in of_it if _changed_its_file(store, one)]
@@ -119,7 +119,7 @@ def _changed_its_file(store: Store, info: RunInfo) -> bool:
 
 
 def _changes_no_file(store: Store, info: RunInfo) -> UsageError:
-    loops = (one for one in store.runs(own=True) if one.kind in _KINDS)
+    loops = (one for one in store.runs(own=True) if one.kind in UNDOABLE)
     newest = next((one for one in loops if _changed_its_file(store, one)), None)
     return UsageError(
         f"run {info.id} ({info.kind}) changed no file of yours",
@@ -170,7 +170,7 @@ def _changed(store: Store, info: RunInfo, on_disk: Version, named: str) -> Usage
     same = [
         one
         for one in store.runs()
-        if (one.subject, one.kind) == (info.subject, info.kind) and one.id > info.id
+        if one.subject == info.subject and one.kind in UNDOABLE and one.id > info.id
     ]
     newest = _Delivered.of(store.events(same[0].id)) if same else None
     if newest is not None and newest.left == on_disk.digest:

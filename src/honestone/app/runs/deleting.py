@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -13,9 +14,10 @@ from typing import Final, TypeAlias
 
 from honestone.app.runs.run_list import chosen_runs, figures_of_run, parts_of, without_parts
 from honestone.app.workspace import Workspace
-from honestone.core.errors import UsageError
+from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import TableStarted
 from honestone.core.live import state_now
+from honestone.core.record.runs import COLUMN
 from honestone.ports import DeletingStore, RunInfo
 
 _RUN: Final = re.compile(rb'"([0-9A-HJKMNP-TV-Z]{26})"')
@@ -30,11 +32,13 @@ _CONTENT: Final = re.compile(rb"(?:version:)?sha256:[0-9a-f]{64}")
 class DeletionRequest:
     """Runs by name, or by a rule: those of this project that are older than so many days, those
     beyond the newest so many; with both rules, those that both mean.
+    `shown`: the runs that a person was shown and agreed to; None where nobody was asked.
     """
 
     names: tuple[str, ...] = ()
     older_than: float | None = None
     keep: int | None = None
+    shown: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +51,8 @@ class RetainedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """What is to be deleted: runs, each followed by those inside it, and content that no other run mentions, by digest.
+    """What is to be deleted: runs, each followed by those inside it, and content that no other run
+    mentions, by digest.
     `inside`: which of the runs belong to another of them. `retained` are the runs that were asked
     for and may not go.
     """
@@ -67,12 +72,18 @@ def plan_deletion(workspace: Workspace, request: DeletionRequest) -> Deletion:
             raise UsageError("this store deletes no runs", hint="it belongs to another package")
         wholes = _asked(store, request)
         inside = frozenset(part.id for whole in wholes for part in whole[1:])
-        asked = tuple({run.id: run for whole in wholes for run in whole}.values())
+        # What is named beside the run that it is inside of has no place of its own.
+        asked = tuple(
+            {run.id: run for whole in wholes if whole[0].id not in inside for run in whole}.values()
+        )
         working = {
             run.id for run in store.runs() if run.finished is None and _is_running(store, run)
         }
         busy = [run.id for run in asked if run.id in working]
         why = dict.fromkeys(busy, "it is under way; `honestone runs cancel` or Ctrl-C ends it")
+        if request.shown is not None:
+            unseen = [run.id for run in asked if run.id not in request.shown and run.id not in why]
+            why |= dict.fromkeys(unseen, "it began after you were asked")
         if len(why) == len(asked):
             return Deletion(runs=(), retained=_retained(why), content=())
         mentions = _Mentions(store, {run.id for run in asked})
@@ -122,25 +133,38 @@ def _divided(wholes: Iterable[_Whole], going: Collection[str]) -> dict[str, str]
 
 
 def _wholes(store: DeletingStore, every: Sequence[RunInfo]) -> list[_Whole]:
-    """A run for each row of the list, newest first, followed by those that belong to it."""
+    """Newest first a run for each row of the list, followed by those that belong to it, and each
+    column that no table names: the command was killed before its table began.
+    """
     figures = cache(lambda run: figures_of_run(store, run))
     by_id = {run.id: run for run in every}
     listed = chosen_runs(every, None, None, figures)
     splits = parts_of(listed, figures)
-    return [
+    rows = [
         (run, *splits.get(run.id, ()), *_columns_of(store, run, by_id))
         for run in without_parts(listed, splits)
     ]
+    named = {run.id for whole in rows for run in whole}
+    alone = [(run,) for run in every if run.kind == COLUMN and run.id not in named]
+    return sorted([*rows, *alone], key=lambda whole: whole[0].id, reverse=True)
 
 
 def _columns_of(
     store: DeletingStore, run: RunInfo, by_id: Mapping[str, RunInfo]
 ) -> Iterator[RunInfo]:
+    """None of a table that cannot be read: a damaged run is one that a person deletes."""
     if run.kind != TableStarted.kind:
         return
-    first = next(store.iter_events(run.id))
-    assert isinstance(first, TableStarted)
-    yield from (by_id[one.run] for one in first.columns if one.run in by_id)
+    with suppress(StoreError):
+        first = next(store.iter_events(run.id), None)
+        if isinstance(first, TableStarted):
+            yield from (by_id[one.run] for one in first.columns if one.run in by_id)
+
+
+def _beyond(wholes: Sequence[_Whole], keep: int) -> list[_Whole]:
+    """Those older than the newest `keep` rows. A column without a table is no row."""
+    kept = [whole[0].id for whole in wholes if whole[0].kind != COLUMN][:keep]
+    return [whole for whole in wholes if not kept or whole[0].id < kept[-1]]
 
 
 def _asked(store: DeletingStore, request: DeletionRequest) -> list[_Whole]:
@@ -161,7 +185,7 @@ def _asked(store: DeletingStore, request: DeletionRequest) -> list[_Whole]:
         named = [store.find_run(name) for name in request.names]
         known = {whole[0].id: whole for whole in _wholes(store, store.runs())}
         return [known.get(run.id, (run,)) for run in named]
-    beyond = _wholes(store, store.runs(own=True))[request.keep or 0 :]
+    beyond = _beyond(_wholes(store, store.runs(own=True)), request.keep or 0)
     if request.older_than is None:
         return beyond
     limit = (datetime.now(UTC) - timedelta(days=request.older_than)).isoformat()

@@ -13,6 +13,7 @@ from honestone.app.runs.deleting import Deletion, DeletionRequest, delete_runs, 
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import UsageError
+from honestone.core.record.runs import UNDOABLE
 from honestone.ports import RunInfo
 from honestone.system.drawing import count, line
 
@@ -47,8 +48,9 @@ def delete(
     deletion = plan_deletion(workspace, request)
     if deletion.runs and not (yes or dry_run):
         _ask(deletion)
-        # What began while the person thought may need what was to go.
-        chosen = DeletionRequest(names=tuple(run.id for run in deletion.runs))
+        # What began while the person thought may need what was to go, or belong to it.
+        shown = tuple(run.id for run in deletion.runs)
+        chosen = DeletionRequest(names=shown, shown=frozenset(shown))
         again = plan_deletion(workspace, chosen)
         deletion = replace(again, retained=(*deletion.retained, *again.retained))
     freed = 0 if dry_run else delete_runs(workspace, deletion)
@@ -77,7 +79,7 @@ def _ask(deletion: Deletion) -> None:
             f"{_indent(deletion, run)}{run.id}  {run.started[:16]}  {run.kind}  {line(run.subject)}",
             file=sys.stderr,
         )
-    if any(run.kind == "improve" for run in deletion.runs):
+    if any(run.kind in UNDOABLE for run in deletion.runs):
         print("`honestone undo` of these runs is lost", file=sys.stderr)
     click.confirm(f"delete {_total(deletion)}?", abort=True, err=True)
 

@@ -10,6 +10,8 @@ TABLE = "table"
 COLUMN = "column"
 # The kinds whose events are those of a suite's run.
 SUITES = ("suite", COLUMN)
+# Those that change a file of a person, which `undo` puts back.
+UNDOABLE = ("improve", "stages")
 
 # Those of a ULID: Crockford's base 32.
 _LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
