@@ -248,6 +248,65 @@ def test_over_a_suite_belief_by_its_name_is_not_another_policy(tmp_path: Path) -
         _improved_suite(tmp_path, _suite_of_words(), policy="belief", repeat=2)
 
 
+def _many_words(cases: int) -> dict[str, object]:
+    """So many cases in each split."""
+    return {
+        "suite": 1,
+        "cases": [
+            {"id": f"{split}{n}", "input": f"{split}{n}", "split": split, "rubric": ["It is there"]}
+            for split in ("train", "val", "test")
+            for n in range(cases)
+        ],
+    }
+
+
+def _without_a_result(document: dict[str, Any]) -> list[str]:
+    """The cases of val and train that no one could say anything of, with the original."""
+    items = [one for line in document["baseline"]["criteria"] for one in line["items"]]
+    return [one["id"] for one in items if one["met"] is None]
+
+
+def test_over_a_suite_every_case_of_train_gets_its_quorum(tmp_path: Path) -> None:
+    """However many judges that is."""
+    (tmp_path / "text.md").write_text("nothing\n")
+    judges = [ScriptedJudge(lambda question: False, id=name) for name in ("ann", "bob")]
+    document = honestone.improve(
+        Path("text.md"),
+        suite=_many_words(8),
+        target=lambda input, artifact: f"no {input}",
+        judges=judges,
+        worker=ScriptedWorker(lambda place, brief: "more\n"),
+        quorum=2,
+        rounds=1,
+        folder=tmp_path,
+    ).to_dict()
+    assert _without_a_result(document) == []
+
+
+def test_over_a_suite_looks_on_record_leave_no_case_out(tmp_path: Path) -> None:
+    """Replies that an earlier run paid for are taken, and do not use up the looks of the split."""
+    suite = _many_words(8)
+    (tmp_path / "text.md").write_text("nothing\n")
+    shared: dict[str, Any] = {
+        "target": lambda input, artifact: f"no {input}",
+        "judges": [ScriptedJudge(lambda question: question.input != "train0", id="ann")],
+        "folder": tmp_path,
+    }
+    train = {"suite": 1, "cases": _many_words(8)["cases"][:8]}  # type: ignore[index]
+    before = honestone.run_suite(
+        train, artifact=Path("text.md"), sure=99, min_pass_rate=0.8, **shared
+    )
+    assert before.to_dict()["usage"]["judge_calls"] > 8
+    document = honestone.improve(
+        Path("text.md"),
+        suite=suite,
+        worker=ScriptedWorker(lambda place, brief: "more\n"),
+        rounds=1,
+        **shared,
+    ).to_dict()
+    assert _without_a_result(document) == []
+
+
 class Killed(Exception):
     """The process ended here."""
 

@@ -96,7 +96,7 @@ def answers(split: str, texts: Sequence[tuple[str, str]]) -> tuple[CaseAnswers, 
 class Told:
     """A run told by its events."""
 
-    def __init__(self, *, calls: int = 200) -> None:
+    def __init__(self, *, calls: int = 200, rubric: Rubric = RUBRIC) -> None:
         started = SuiteImprovementStarted(
             contract={},
             contract_id="c",
@@ -107,7 +107,7 @@ class Told:
             rubric=steering_rubric(SPLITS, title="t", least=ONE),
             certifying=certifying_rubric(SPLITS, title="t", least=ONE),
             splits=SPLITS.ids,
-            rubrics={"r": RUBRIC},
+            rubrics={"r": rubric},
             suite=StartedSuite(path="s.yaml"),
         )
         self.log: list[Event] = [started]
@@ -309,10 +309,19 @@ def test_how_a_split_is_asked() -> None:
     assert told.state.by_need("v0", TRAIN).once and not told.state.by_need("v0", VAL).once
     assert told.state.by_need("v0", VAL).looks == 24
     told.looked("v0", VAL, texts("val", "++++", "+", "++", "+-+"))
-    assert told.state.by_need("v0", VAL).looks == 22
+    assert told.state.by_need("v0", VAL).looks == 18  # four for train, eight for test
     assert told.state.by_need("v0", TEST).looks == 30
     assert told.state.by_need("v0", VAL).hopeless == HOPELESS
     assert list(told.state.by_need("v0", TEST).known) == ["val0", "val1", "val2", "val3"]
+
+
+def test_every_case_is_asked_as_often_as_its_quorum() -> None:
+    """Of every split, whatever is left; `all` is as many judges as looked so far."""
+    told = Told(calls=10, rubric=replace(RUBRIC, quorum=3))
+    assert [told.state.by_need("v0", split).looks for split in (TRAIN, VAL, TEST)] == [12, 12, 12]
+    told = Told(calls=10, rubric=replace(RUBRIC, quorum="all"))
+    told.looked("v0", VAL, texts("val", "+", "+", "+", "+"))
+    assert told.state.by_need("v0", TRAIN).looks == 4
 
 
 def test_a_better_version_is_delivered_by_its_probability() -> None:

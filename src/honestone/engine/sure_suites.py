@@ -17,7 +17,7 @@ from typing import Final
 from honestone.core.belief.stated import EVEN
 from honestone.core.belief.suite import CaseBelief, SuiteBelief, SuiteChance
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import Ballot, Question
+from honestone.core.judging.ballot import CHECK, Ballot, Question
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.engine.cases import CaseWork
@@ -42,12 +42,16 @@ NOT_ASKED: Final = "not asked: the suite was decided without it"
 
 @dataclass(slots=True)
 class _Waiting:
-    """An attempt whose judges are asked from here."""
+    """An attempt whose judges are asked from here. Of the looks `seen` so many were `known` to the
+    loop, and so many `recalled` from the record.
+    """
 
     asking: AskingOn
     text: TextBelief
     done: asyncio.Future[None]
     seen: int = 0
+    known: int = 0
+    recalled: int = 0
     is_recalled: bool = False
 
     @property
@@ -71,8 +75,10 @@ class _Waiting:
 @dataclass(kw_only=True)
 class SuiteAsking:
     """The looks of a suite's run. `record` is the run so far, `need` how many cases have to pass,
-    `target` the bar (0-1), `most` the limit of looks. Used as `slots` of the run: an attempt enters
-    when its case is opened. `asks_all`: every case gets a look; `asks_once`: and no further one.
+    `target` the bar (0-1), `most` the limit of looks. `paid_before`: the calls that this run paid
+    before it was resumed; where it is not None, only looks that were paid count against the limit,
+    and every case gets as many as its quorum all the same. Used as `slots` of the run: an attempt
+    enters when its case is opened. `asks_all`: every case gets a look; `asks_once`: and no further one.
     `has_output` hears of each case whose target is done.
 
     `on_record`: by text the looks that count and cost nothing. `alongside` and `apart`: texts that
@@ -85,6 +91,7 @@ class SuiteAsking:
     need: int
     target: float
     most: int
+    paid_before: int | None = None
     asks_all: bool = False
     asks_once: bool = False
     on_record: Mapping[str, Sequence[Ballot]] = field(default_factory=dict)
@@ -99,12 +106,15 @@ class SuiteAsking:
     _admitted: int = 0
     _inside: int = 0
     _when_stuck: int = 0
+    _done_before: int = 0
     _waiting: dict[str, _Waiting] = field(default_factory=dict)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def __post_init__(self) -> None:
         self._order = [id for id, one in self.record.cases.items() if not one.is_complete]
         self._opened = min(max(self.need, LEAST_LOOKS), len(self._order))
+        done = (one for one in self.record.cases.values() if one.is_complete)
+        self._done_before = sum(looks_of(one) for one in done)
 
     # -- what the run calls
 
@@ -146,7 +156,7 @@ class SuiteAsking:
         waiting = _Waiting(asking, text, asyncio.get_running_loop().create_future())
         if asking.looking.looks:
             waiting.learn()
-            self.most += waiting.seen
+            waiting.known = waiting.seen
         async with self._changed:
             self._waiting[id] = waiting
             self._changed.notify_all()
@@ -182,19 +192,20 @@ class SuiteAsking:
         """One look or several; why it is over, or None."""
         asked = self._open()
         await self._recall(asked.values())
-        looks = self._looks
         belief = self.belief()
         chances = {id: self._passing(belief, id) for id in asked if self._tells(id)}
-        is_decided = self._is_decided(belief.chance, looks)
+        is_decided = self._is_decided(belief.chance)
         lone = self._lone(belief, asked) if is_decided else {}
         if is_decided and not lone:
             return NOT_ASKED
-        if looks >= self.most:
-            return f"not asked: --max-looks {self.most} are used"
-        left = self.most - looks
         short = [id for id, one in asked.items() if one.is_short]
+        is_first = bool(short) or self._opened < len(self._order)
+        left = self.most - self._looks
+        if left <= 0 and not (is_first and self.paid_before is not None):
+            return self._used_up
         if short:
-            return await self._take(short[: min(FIRST_AT_ONCE, left)])
+            most = FIRST_AT_ONCE if self.paid_before is not None else min(FIRST_AT_ONCE, left)
+            return await self._take(short[:most])
         if self.asks_once and self._opened == len(self._order):
             return NOT_ASKED
         if lone:
@@ -213,8 +224,27 @@ class SuiteAsking:
         return await self._take(most_open(chances)[: min(AT_ONCE, left)])
 
     @property
+    def _used_up(self) -> str:
+        if self.paid_before is None:
+            return f"not asked: --max-looks {self.most} are used"
+        return f"not asked: the {self.most} looks at this split are used"
+
+    @property
     def _looks(self) -> int:
-        return sum(one.seen for one in self._waiting.values())
+        """Those that count against the limit. A look that an earlier process of this run paid is recalled as one that
+        another run did, so as many count as this one paid.
+        """
+        if self.paid_before is None:
+            return self._seen
+        waiting = self._waiting.values()
+        recalled = sum(one.recalled for one in waiting)
+        new = sum(one.seen - one.known - one.recalled for one in waiting)
+        return new + min(recalled + self._done_before, self.paid_before)
+
+    @property
+    def _seen(self) -> int:
+        """Every look at a case of the suite, whoever paid for it."""
+        return sum(one.seen for one in self._waiting.values()) + self._done_before
 
     def _open(self) -> dict[str, _Waiting]:
         """The cases that a judge can be asked about, in the suite's order, however soon their
@@ -230,13 +260,15 @@ class SuiteAsking:
 
     async def _recall(self, asked: Iterable[_Waiting]) -> None:
         """Take in what is on record about the cases that are new here: all of it, since it costs
-        nothing. A record with more looks than the limit leaves none to ask.
+        nothing. A record with more looks than the limit leaves none to ask, but where only looks
+        that were paid count.
         """
         for one in asked:
             if not one.is_recalled:
                 one.is_recalled = True
                 await one.asking.take_recorded()
                 one.learn()
+                one.recalled = one.seen - one.known
 
     def _lone(self, belief: SuiteBelief, asked: Mapping[str, _Waiting]) -> dict[str, float]:
         """The cases that speak for the outcome by one look alone, where one case turns it: nothing
@@ -270,7 +302,7 @@ class SuiteAsking:
             one * (1.0 - one) >= SETTLED for one in (self._passing(belief, id) for id in rest)
         )
 
-    def _is_decided(self, chance: SuiteChance | None, looks: int) -> bool:
+    def _is_decided(self, chance: SuiteChance | None) -> bool:
         if chance is None or (self.asks_all and self._has_unseen()):
             return False
         if chance.chance in (0.0, 1.0):
@@ -279,7 +311,7 @@ class SuiteAsking:
             return False
         out = 1.0 - self.target if self.hopeless is None else self.hopeless
         is_met, is_out = chance.low >= self.target, chance.high <= out
-        return looks >= LEAST_LOOKS and (is_met or is_out)
+        return self._seen >= LEAST_LOOKS and (is_met or is_out)
 
     def _has_unseen(self) -> bool:
         return self._opened < len(self._order) or any(
@@ -324,6 +356,11 @@ class SuiteAsking:
         if waiting is None:
             return one.believed_as
         return one.believed_by(waiting.text, is_short=waiting.is_below_quorum)
+
+
+def looks_of(case: CaseRecord) -> int:
+    """How many looks at what is shown of a case gave marks."""
+    return sum(bool(one.marks) and one.judge != CHECK for one in case.shown_ballots)
 
 
 def most_open(chances: Mapping[str, float]) -> list[str]:

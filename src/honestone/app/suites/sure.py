@@ -83,9 +83,15 @@ def _refuse_in_cases(source: SuiteSource) -> None:
 
 
 def asking_of(
-    plan: SuitePlan, record: SuiteRecord, panel: Panel, by_need: ByNeed | None = None
+    plan: SuitePlan,
+    record: SuiteRecord,
+    panel: Panel,
+    by_need: ByNeed | None = None,
+    paid_before: int = 0,
 ) -> SuiteAsking | None:
-    """What asks judges for a run; None where nothing says how sure it has to be."""
+    """What asks judges for a run; None where nothing says how sure it has to be. `paid_before`: the
+    calls of the processes that were at this run earlier.
+    """
     bar = record.bar
     if bar.sure is None or not plan.seats:
         return None
@@ -97,6 +103,7 @@ def asking_of(
             need=bar.need(cases),
             target=float(bar.sure),
             most=by_need.looks,
+            paid_before=paid_before,
             asks_all=True,
             asks_once=by_need.once,
             on_record=by_need.known,

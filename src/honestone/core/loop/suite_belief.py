@@ -55,15 +55,15 @@ from honestone.core.numbers import sure
 SPLIT_SURE: Final = 0.975
 # A version that reaches the bar of val less probably gets no further look.
 HOPELESS: Final = 0.2
-# Looks at each case of test that are kept while val is asked on.
+# Looks of each judge of a quorum at each case of test that are kept while val is asked on.
 KEPT_FOR_TEST: Final = 2
 _CLOSE: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByNeed:
-    """How the judges of one split are asked about a version. `looks`: the most that may be paid.
-    `once`: one look at each text that has none. `known`: by text the looks on record. `alongside`:
+    """How the judges of one split are asked about a version. `looks`: the most that may be paid,
+    where every case has as many as its quorum. `once`: one look at each text that has none. `known`: by text the looks on record. `alongside`:
     the texts of the version's other splits, `apart` those of other versions. `hopeless` (0-1): the
     probability below which asking ends.
     """
@@ -274,14 +274,24 @@ class SuiteBeliefState(SuiteLoopState):
         """Judge calls that the run may still make."""
         return 0 if self.limit is not None else self.limits.calls - self.asked
 
+    @property
+    def _needed(self) -> int:
+        """Judges that have to answer about a case: the highest quorum."""
+        quorums = [rubric.quorum or 1 for rubric in self.rubrics.values()]
+        judges = {judge for text in self._texts.values() for judge in text.looks}
+        return max([len(judges) if one == "all" else int(one) for one in quorums] + [1])
+
     def by_need(self, version: str, split: str) -> ByNeed:
-        """How judges are asked about this split of a version now."""
-        cases = len(self._ids(split))
-        kept = KEPT_FOR_TEST * len(self._ids(TEST))
+        """How judges are asked about this split of a version now. Val leaves the calls that train
+        needs, and those kept for test.
+        """
+        cases = {name: len(self._ids(name)) for name in (TRAIN, VAL, TEST)}
+        least = {name: self._needed * count for name, count in cases.items()}
+        kept = least[TRAIN] + KEPT_FOR_TEST * least[TEST]
         looks = {
-            TRAIN: cases,
-            VAL: max(min(LOOKS_PER_CASE * cases, self.calls_left - kept), cases),
-            TEST: max(self.calls_left, cases),
+            TRAIN: least[TRAIN],
+            VAL: max(min(LOOKS_PER_CASE * cases[VAL], self.calls_left - kept), least[VAL]),
+            TEST: max(self.calls_left, least[TEST]),
         }
         return ByNeed(
             looks=looks[split],

@@ -153,7 +153,8 @@ class SideRun:
             panel=panel,
             add=self.record.add,
         )
-        asking = asking_of(plan, self.record, panel, by_need)
+        paid = self.meter.before.judge_calls + self.meter.lost
+        asking = asking_of(plan, self.record, panel, by_need, paid)
         if asking is not None:
             work = asked_by_need(work, plan, asking)
         at_once = BATCH_AT_ONCE if plan.judging.batch is not None else 0
