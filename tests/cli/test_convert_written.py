@@ -90,6 +90,21 @@ def test_what_is_kept_gives_equal_results(desk: Desk, config: str, kept: str) ->
     assert kept in converted(desk)
 
 
+@pytest.mark.parametrize("suffix", ["md", "j2", "txt", "TXT"])
+def test_the_line_breaks_of_a_prompt_file_are_those_of_promptfoo(desk: Desk, suffix: str) -> None:
+    """Only a `.txt` loses them, so any file of a prompt stays one and asks the same."""
+    put(
+        desk,
+        f"prompts: [file://prompts/a.{suffix}, file://prompts/b.{suffix}]\nproviders: [echo]\n"
+        "tests: [{vars: {q: hi}, assert: [{type: contains, value: hi}]}]\n",
+    )
+    for name in ("a", "b"):
+        desk.file(f"prompts/{name}.{suffix}", f"\n{name} {{{{q}}}}\n\n")
+    assert f"prompts/b.{suffix}" in converted(desk)
+    (case,) = read_any_suite(desk.folder / "native.yaml").suite.cases
+    assert case.input == ("a hi" if suffix.lower() == "txt" else "\na hi\n\n")
+
+
 def test_a_template_that_our_suites_do_not_have_is_filled_in(desk: Desk) -> None:
     """Loops are computed: of one prompt the cases are written as they are filled in, of two the
     second is a loss.
@@ -101,7 +116,64 @@ def test_a_template_that_our_suites_do_not_have_is_filled_in(desk: Desk) -> None
     put(desk, f"prompts: ['{loop}', 'Say {{{{q}}}}a']\n{tests}")
     refused = desk.run("suite", "convert", "pf.yaml")
     assert (refused.code, "the prompt `say-q-a` is left out" in refused.err) == (2, True)
+    assert "has one" not in refused.err
     assert desk.run("suite", "convert", "pf.yaml", "--accept-loss").code == 0
+
+
+def test_the_first_prompt_alone_asks_what_it_asked(desk: Desk) -> None:
+    """Tests and providers that are not for it are left out, each by name."""
+    desk.file(
+        "pf.yaml",
+        "prompts: [{raw: 'Say {{q}} shortly', label: short}, {raw: 'Say {{q | upper}}', label: long}]\n"
+        "providers: [{id: echo, label: A, prompts: [short]}, {id: echo, label: B, prompts: [long]},"
+        " {id: echo, label: C}]\n"
+        "tests:\n  - {vars: {q: x}, assert: [{type: contains, value: shortly}]}\n"
+        "  - {vars: {q: y}, prompts: [long], assert: [{type: contains, value: Y}]}\n",
+    )
+    refused = desk.run("suite", "convert", "pf.yaml")
+    assert refused.code == 2
+    for left in ("the prompt `long`", "the target `B`", "the case `test-2`"):
+        assert f"{left} is left out" in refused.err
+    for form in ("honestone", "task-suite"):
+        done = desk.run("suite", "convert", "pf.yaml", "--to", form, "--accept-loss")
+        assert (done.code, "Say x shortly" in done.out) == (0, True), done.err
+        assert ("long" in done.out, "test-2" in done.out) == (False, False), done.out
+    native = desk.run("suite", "convert", "pf.yaml", "--accept-loss").out
+    desk.file("s.yaml", native)
+    done = desk.run("eval", "s.yaml", "--json").json
+    assert statuses(done) == [[("A", "passed"), ("C", "passed")]]
+
+
+def test_prompts_go_to_another_folder(desk: Desk) -> None:
+    """The files stay; their texts are written."""
+    put(desk, HEAD + "tests: file://tests.csv\n")
+    done = desk.run("suite", "convert", "pf.yaml", "-o", "out/native.yaml")
+    assert done.code == 0, done.err
+    assert "30 cases of other files are written out" in done.err
+    theirs = desk.run("eval", "pf.yaml", "--json").json
+    assert statuses(desk.run("eval", "out/native.yaml", "--json").json) == statuses(theirs)
+
+
+def test_a_suite_of_several_prompts_is_shown(desk: Desk) -> None:
+    """`show` and `convert` of our own file give one that reads back the same."""
+    desk.file("long.md", "At length: {{ input }}\n")
+    desk.file("more.csv", "id,q,__expected\nrow,R,contains: R\n")
+    desk.file(
+        "s.yaml",
+        "suite: 1\nprompts: [{label: K, input: 'Say {{ q }}'}, {label: A, input: {file: long.md}}]\n"
+        "target: cmd:cat\nattempt_rule: pass^k\ndefaults: {vars: {q: x}}\n"
+        "cases:\n  - {id: both, input: now, checks: [{contains: '{{ q }}'}]}\n"
+        "  - {id: one, prompts: [A], input: then, checks: [{contains: then}]}\n"
+        "  - {id: mine, vars: {q: '07', input: ''}, checks: [{contains: length}]}\n",
+    )
+    shown = desk.run("suite", "show", "s.yaml")
+    assert (shown.code, "left out" in shown.err) == (0, False), shown.err
+    desk.file("again.yaml", shown.out)
+    ours, again = (read_any_suite(desk.folder / name).suite for name in ("s.yaml", "again.yaml"))
+    assert again == ours
+    assert desk.run("suite", "convert", "s.yaml").out == shown.out
+    desk.file("s.yaml", (desk.folder / "s.yaml").read_text() + "  - more.csv\n")
+    assert "input" in desk.run("suite", "show", "s.yaml").err
 
 
 def test_a_row_of_a_native_table_asks_as_promptfoo_does(desk: Desk) -> None:
@@ -158,5 +230,5 @@ def test_no_column_of_a_native_table_is_dropped(desk: Desk) -> None:
     (case,) = read_any_suite(desk.folder / "s.yaml").suite.cases
     assert case.metadata == {"description": "the first"}
     put(desk, "prompts: [file://prompts/two.md]\nproviders: [echo]\ntests: file://t.csv\n")
-    desk.file("prompts/two.md", "Say {{q}}")
+    desk.file("prompts/two.md", "Say {{q}}\n")
     assert "t.csv" in converted(desk)

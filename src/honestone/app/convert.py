@@ -14,6 +14,7 @@ from honestone.system.drawing import count
 
 if TYPE_CHECKING:
     from honestone.app.carried_files import CarriedFiles, Copy
+    from honestone.app.convert_written import WrittenSuite
     from honestone.core.judging.rubric import Rubric
     from honestone.core.suite.case import Suite
 
@@ -57,18 +58,23 @@ def convert_suite(
     Raises SourceErrors with everything that one of the formats cannot say, unless losses are
     accepted.
     """
-    from honestone.app.convert_written import as_written, in_usual_words
+    from honestone.app.convert_written import in_usual_words
 
     source = read_any_suite(path, allowed, read_as)
-    is_ours = form == "honestone" and source.written is not None
-    suite = in_usual_words(source.suite) if is_ours else source.suite
-    where_it_is, lost = _suite_text(suite, form)
-    text = where_it_is
     carried = _carried(path, output, allowed)
-    if carried is not None:
-        text, lost = _suite_text(carried.suite(suite), form)
-    written = as_written(source, path) if carried is None and form == "honestone" else None
-    left = _prompts_left(source.suite, path) if written is None else []
+    written, why_not = _in_its_words(source, path, form, carried)
+    where_it_is: str | None = None
+    left: Sequence[Loss] = ()
+    lost: Sequence[Loss] = ()
+    if written is not None:
+        text = written.text
+    else:
+        suite = in_usual_words(source) if form == "honestone" else source.suite
+        suite, left = _with_one_prompt(suite, path, why_not)
+        text, lost = _suite_text(suite, form)
+        where_it_is = text
+        if carried is not None:
+            text, lost = _suite_text(carried.suite(suite), form)
     notes = (
         f"read as {source.dialect}",
         *source.notes,
@@ -77,11 +83,11 @@ def convert_suite(
         *refuse_losses(left, form, accepted=accept_loss),
         *_code_written(source),
         *_carried_notes(carried),
-        *(_tables_written_out(source, path) if written is None else written.notes),
+        *(() if written is None else written.notes),
+        *(() if written is not None and written.has_tables else _tables_written_out(source, path)),
     )
-    if written is not None:
-        return Conversion(text=written.text, notes=notes)
-    _refuse_unreadable(where_it_is, path, form)
+    if where_it_is is not None:
+        _refuse_unreadable(where_it_is, path, form)
     return Conversion(
         text=text, notes=notes, copies=() if carried is None else tuple(carried.copies.values())
     )
@@ -97,16 +103,62 @@ def _not_made(source: SuiteSource) -> list[Loss]:
     ]
 
 
-def _prompts_left(suite: Suite, path: Path) -> list[Loss]:
-    """The prompts after the first, which a suite of that format cannot have."""
-    return [
-        Loss(
-            place=f"{path}:1:1",
-            message=f"the prompt `{name}` is left out: a suite of this format has one",
-            hint="--accept-loss writes the first prompt alone",
-        )
-        for name in suite.prompts[1:]
+def _in_its_words(
+    source: SuiteSource, path: Path, form: str, carried: CarriedFiles | None
+) -> tuple[WrittenSuite | None, str]:
+    """The suite with prompts and variables as its file has them, or why that cannot be written."""
+    from honestone.app.convert_written import as_written
+
+    if form != "honestone":
+        return None, f"a suite of {form} has one"
+    try:
+        return as_written(source, path, carried), ""
+    except UsageError as error:
+        return None, error.message
+
+
+def _with_one_prompt(suite: Suite, path: Path, why: str) -> tuple[Suite, list[Loss]]:
+    """The suite as it is run with the first of its prompts, and what is left out: the others, and
+    what is not for the first. Raises UsageError where nothing is for it.
+    """
+    if not suite.prompts:
+        return suite, []
+    first, *others = suite.prompts
+    targets = [one for one in suite.targets if one.prompts is None or first in one.prompts]
+    gone = {one.label for one in suite.targets if one not in targets}
+    cases = {
+        case.id: case
+        for case in suite.cases
+        if (first in case.prompts or not case.prompts)
+        and (not case.targets or set(case.targets) - gone)
+    }
+    if not cases or not targets:
+        raise UsageError(f"no {'target' if cases else 'case'} is for the prompt `{first}`")
+    apart = f"it is not asked with the prompt `{first}`"
+    left = [
+        *((f"the prompt `{name}`", why) for name in others),
+        *((f"the target `{name}`", apart) for name in sorted(map(str, gone))),
+        *((f"the case `{case.id}`", apart) for case in suite.cases if case.id not in cases),
     ]
+    hint = "--accept-loss writes the first prompt alone"
+    target, *more = (replace(one, prompts=None) for one in targets)
+    alone = [
+        replace(
+            case.asked_with(first),
+            prompt=None,
+            variables={},
+            targets=tuple(name for name in case.targets if name not in gone),
+            depends_on=tuple(id for id in case.depends_on if id in cases),
+        )
+        for case in cases.values()
+    ]
+    return (
+        replace(suite, cases=tuple(alone), target=target, more_targets=tuple(more), prompts=()),
+        [
+            Loss(place=f"{path}:1:1", message=f"{what} is left out: {reason}", hint=hint)
+            for what, reason in left
+        ],
+    )
 
 
 def convert_rubric(

@@ -1,5 +1,5 @@
-"""A promptfoo config as the suite that a person would have written: its prompt files, tables and
-variables stay where they are.
+"""A suite with prompts as a person would have written it: prompt files, tables and variables of a
+promptfoo config stay where they are.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from honestone.core.errors import HonestoneError
+from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.suite.case import AttemptRule, Case, Suite
 from honestone.formats.source import SuiteSource, WrittenCases
 from honestone.formats.suite.suite_file import read_suite
@@ -19,6 +20,9 @@ from honestone.interop.criteria import usual_gate
 from honestone.interop.promptfoo.expected import read_expected
 from honestone.interop.recognise import read_any_rubric
 
+if TYPE_CHECKING:
+    from honestone.app.carried_files import CarriedFiles
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenSuite:
@@ -26,16 +30,21 @@ class WrittenSuite:
 
     text: str
     notes: tuple[str, ...] = ()
+    has_tables: bool = False
 
 
-def as_written(source: SuiteSource, path: Path) -> WrittenSuite | None:
+def as_written(
+    source: SuiteSource, path: Path, carried: CarriedFiles | None = None
+) -> WrittenSuite:
     """The suite in the words of its file: the shortest form that reads back as the same suite.
-    `path`: the file, in whose folder the text is to lie. None where no such form does.
+    `path`: the file, in whose folder the text is to lie, or from where files are `carried`. Raises
+    UsageError with the reason where no such form does.
     """
     if source.written is None:
-        return None
-    suite = in_usual_words(source.suite)
-    for written in _forms(source.written, path.parent):
+        raise UsageError("its prompts cannot be written as they are")
+    suite = in_usual_words(source)
+    why = "prompt files and tables are not carried to another folder"
+    for written in _forms(source.written, path.parent, is_there=carried is None):
         try:
             text = dump_suite(suite, written)
             document = Document(
@@ -45,16 +54,25 @@ def as_written(source: SuiteSource, path: Path) -> WrittenSuite | None:
                 read_expected=read_expected,
             )
             read = read_suite(document).suite
-        except HonestoneError:
+        except HonestoneError as error:
+            why = f"a suite cannot say it ({error.message})"
             continue
-        if _says_the_same(suite, read):
-            return WrittenSuite(text=text, notes=tuple(_notes(suite, read)))
-    return None
+        other = _difference(suite, read)
+        if other is None:
+            text = text if carried is None else dump_suite(carried.suite(suite), written)
+            notes = tuple(_notes(suite, read))
+            return WrittenSuite(text=text, notes=notes, has_tables=bool(written.tables))
+        why = f"with the templates and variables of its file, {other} would be another"
+    raise UsageError(why)
 
 
-def in_usual_words(suite: Suite) -> Suite:
-    """The same suite with the usual gate and rule of attempts where these decide the same."""
-    return replace(suite, cases=tuple(map(_in_usual_words, suite.cases)))
+def in_usual_words(source: SuiteSource) -> Suite:
+    """The suite of another tool's file with the usual gate and rule of attempts where these decide
+    the same.
+    """
+    if source.written is None or source.dialect == "honestone":
+        return source.suite
+    return replace(source.suite, cases=tuple(map(_in_usual_words, source.suite.cases)))
 
 
 def _in_usual_words(case: Case) -> Case:
@@ -62,8 +80,10 @@ def _in_usual_words(case: Case) -> Case:
     return replace(case, rubric=usual_gate(case.rubric), attempt_rule=rule)
 
 
-def _forms(written: WrittenCases, folder: Path) -> Iterator[WrittenCases]:
-    """From the shortest: tables and shared variables, every case with its own variables."""
+def _forms(written: WrittenCases, folder: Path, *, is_there: bool) -> Iterator[WrittenCases]:
+    """From the shortest: tables and shared variables, every case with its own variables, several
+    prompts with their texts. `is_there`: the text lies where its files are.
+    """
     prompts = tuple(
         replace(one, file=None if one.file is None else _from(one.file, folder))
         for one in written.prompts
@@ -78,22 +98,34 @@ def _forms(written: WrittenCases, folder: Path) -> Iterator[WrittenCases]:
     }
     tables = {id: _from(table, folder) for id, table in written.tables.items()}
     whole = replace(written, prompts=prompts, variables=own, tables=tables)
-    yield whole
-    yield replace(whole, tables={})
-    yield replace(whole, tables={}, defaults={}, variables=written.variables)
+    plain = replace(whole, tables={}, defaults={}, variables=written.variables)
+    if is_there:
+        yield whole
+        yield replace(whole, tables={})
+        yield plain
+    if len(prompts) > 1:
+        texts = tuple(replace(one, file=None) for one in prompts)
+        if is_there:
+            yield replace(whole, prompts=texts)
+        yield replace(plain, prompts=texts)
 
 
 def _from(file: Path, folder: Path) -> Path:
     return Path(os.path.relpath(file, folder))
 
 
-def _says_the_same(one: Suite, other: Suite) -> bool:
-    return (one.targets, one.prompts, one.concurrency, len(one.cases)) == (
-        other.targets,
-        other.prompts,
-        other.concurrency,
-        len(other.cases),
-    ) and all(map(_is_same_case, one.cases, other.cases))
+def _difference(one: Suite, other: Suite) -> str | None:
+    """What of a suite is not the same in the other."""
+    for what, ours, theirs in (
+        ("its targets", one.targets, other.targets),
+        ("its prompts", one.prompts, other.prompts),
+        ("its concurrency", one.concurrency, other.concurrency),
+        ("the number of its cases", len(one.cases), len(other.cases)),
+    ):
+        if ours != theirs:
+            return what
+    pairs = zip(one.cases, other.cases, strict=True)
+    return next((f"the case `{a.id}`" for a, b in pairs if not _is_same_case(a, b)), None)
 
 
 def _is_same_case(one: Case, other: Case) -> bool:

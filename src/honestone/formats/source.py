@@ -73,8 +73,7 @@ class WrittenPrompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenCases:
-    """How a file of another tool writes its cases: prompts that the variables of each case fill in,
-    and tables. `defaults` are variables of all cases, `variables` those of each, by its id;
+    """How a file writes its cases: prompts that the variables of each case fill in, and tables. `defaults` are variables of all cases, `variables` those of each, by its id;
     `tables` the tables of the cases that are rows of one.
     """
 

@@ -22,7 +22,7 @@ from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Rubric
 from honestone.core.suite.case import SUITE_VERSION, Case, Suite
 from honestone.core.suite.dependencies import wrong_dependencies
-from honestone.formats.source import SourceErrors, SuiteSource
+from honestone.formats.source import SourceErrors, SuiteSource, WrittenCases, WrittenPrompt
 from honestone.formats.suite.case_reading import CaseReading
 from honestone.formats.suite.suite_tables import CaseNode, cases_in, files_like, with_defaults
 from honestone.formats.suite_values import take_path
@@ -51,6 +51,12 @@ def _read_suite(document: Document, keep: KeepCases | None) -> SuiteSource:
     reading = _SuiteReading(document.marked, document.path, document.read_rubric)
     reading.read_expected = document.read_expected
     suite = reading.suite(keep)
+    written = None
+    if suite.prompts:
+        variables = {case.id: case.variables for case in suite.cases}
+        written = WrittenCases(
+            prompts=reading.written_prompts, defaults={}, variables=variables, tables={}
+        )
     return SuiteSource(
         suite=suite,
         dialect="honestone",
@@ -60,6 +66,7 @@ def _read_suite(document: Document, keep: KeepCases | None) -> SuiteSource:
         files=(document.path, *reading.files),
         places=reading.case_places,
         key_of_suite=reading.key_of_suite,
+        written=written,
     )
 
 
@@ -91,6 +98,7 @@ class _SuiteReading(CaseReading):
     """One pass over a suite file, and the files that it names."""
 
     read_expected: ReadExpected | None = None
+    written_prompts: tuple[WrittenPrompt, ...] = ()
 
     def suite(self, keep: KeepCases | None = None) -> Suite:
         """Read the whole file. `keep` stores the cases on disk, and finds double ids itself."""
@@ -131,6 +139,9 @@ class _SuiteReading(CaseReading):
         prompts = got.get("prompts", ())
         if len(prompts) > 1:
             fields["prompts"] = tuple(one.label for one in prompts)
+            self.written_prompts = tuple(
+                WrittenPrompt(label=one.label, messages=one.messages) for one in prompts
+            )
         return Suite(cases=cases, **fields)
 
     def _note_unknown_targets(self, cases: Sequence[Case], labels: AbstractSet[str | None]) -> None:

@@ -306,7 +306,7 @@ class SuiteValueReading(RubricReading):
                 )
             messages, written = got["input"], value["input"]
             if isinstance(written, dict) and "file" in written:
-                messages = messages_of_file(messages[0].content)
+                messages = messages_of_file(str(written["file"]), messages[0].content)
             return SuitePrompt(
                 label=got.get("label") or label_of(messages), messages=messages, path=path
             )
@@ -318,7 +318,7 @@ class SuiteValueReading(RubricReading):
         name = take_path(self, text, path, "")
         return SuitePrompt(
             label=label_of_file(name),
-            messages=messages_of_file(self._text_of_file(name, path)),
+            messages=messages_of_file(name, self._text_of_file(name, path)),
             path=path,
         )
 
@@ -371,11 +371,11 @@ def names_file(text: str) -> bool:
     return not set(text.strip()) & set(" \n{}") and bool(Path(text.strip()).suffix)
 
 
-def messages_of_file(text: str) -> tuple[Message, ...]:
-    """What the file of a prompt holds: a JSON list of {role, content}, or a text, without the line
-    breaks around it.
+def messages_of_file(name: str, text: str) -> tuple[Message, ...]:
+    """What the file of a prompt holds: a JSON list of {role, content}, or a text. As in promptfoo,
+    that of a `.txt` is without the line breaks around it, any other is exactly as it is written.
     """
-    text = text.strip("\n")
+    text = text.strip("\n") if name.lower().endswith(".txt") else text
     try:
         value = json.loads(text) if text.lstrip().startswith("[") else None
     except (ValueError, RecursionError):

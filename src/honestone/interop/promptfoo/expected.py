@@ -45,8 +45,9 @@ def read_expected(row: Mapping[str, str], file: Path, line: int) -> JsonObject:
             raise UsageError(
                 "a row of a table names neither files nor code", place=place, hint=_HINT
             )
-    described = {key: test[key] for key in ("description",) if key in test}
-    said: JsonObject = {"metadata": described} if described else {}
+    said: JsonObject = {}
+    if "description" in test:
+        said = {"metadata": {"description": test["description"]}}
     if "assert" in test:
         return {**said, "rubric": _rubric(test, file, line)}
     if "threshold" in test:
