@@ -231,3 +231,27 @@ def test_comparing_says_how_sure_it_is_that_one_side_is_better(desk: Desk) -> No
         assert percent in " ".join(desk.run(*stored, "--format", form).out.split()), form
     same = desk.run("compare", reports["good"], "good.json", "--json").json
     assert same["better"] == pytest.approx(same["worse"])
+
+
+def test_cases_that_have_to_fail_are_not_turned_round_by_saving_them(desk: Desk) -> None:
+    """Whether runs or saved reports are compared. Of a report of an older version, which does not
+    say how sure such cases are, nothing is said.
+    """
+    rest = "rubric: [says apple], expect: {verdict: fail}"
+    suite(desk, *(f"{{id: c{i}, input: c{i} apple, {rest}}}" for i in range(6)))
+    judge = desk.judge().spec
+    good, bad = target(desk, "good", "print('nothing')"), target(desk, "bad")
+    runs = []
+    for name, made in (("bad", bad), ("good", good)):
+        found = desk.run("eval", "suite.yaml", "--target", made.spec, "--judge", judge, "--json")
+        desk.file(f"{name}.json", found.out)
+        runs.append(found.json["run"])
+        old = found.json
+        for one in old["cases"]:
+            del one["passes"]
+        desk.file(f"old-{name}.json", json.dumps(old))
+    for pair in (runs, ["bad.json", "good.json"], [runs[0], "good.json"]):
+        found = desk.run("compare", *pair, "--across-contracts", "--json").json
+        assert found["better"] > 0.95 > 0.05 > found["worse"], pair
+    old = desk.run("compare", "old-bad.json", "old-good.json", "--across-contracts", "--json").json
+    assert old.get("better") is None and len(old["improvements"]) == 6

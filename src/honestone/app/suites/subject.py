@@ -349,9 +349,8 @@ def _summary(report: SuiteReportDoc) -> RunSummary:
 
 
 def _chances(cases: Iterable[CaseDoc]) -> dict[str, float]:
-    """P(it truly passes) of each case that a report says it of; a failed target is 0."""
-    found = {one.id: one.belief.probability for one in cases if one.belief is not None}
-    return found | {one.id: 0.0 for one in cases if one.status == "target-error"}
+    """P(it truly passes) of each case that a report says it of."""
+    return {one.id: one.chance for one in cases if one.chance is not None}
 
 
 def _case(case: CaseDoc) -> summary.CaseSummary:

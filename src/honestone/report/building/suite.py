@@ -333,7 +333,7 @@ def case_document(
         and any(a.card for a in attempts)
     ):
         criteria = _with_means(criteria, mean_card([attempt.card for attempt in attempts]))
-    return CaseDoc(
+    found = CaseDoc(
         id=case.id,
         description=case.description,
         status=result.status.value,
@@ -373,6 +373,16 @@ def case_document(
         metadata=dict(case.metadata) or UNSET,
         split=str(case.in_split),
     )
+    return found if other is not None else _with_chance(found, record)
+
+
+def _with_chance(found: CaseDoc, record: CaseRecord) -> CaseDoc:
+    """The case with `passes`, where it is not what the rest of the document says."""
+    is_said = record.case.expect is None and found.chance is not None
+    if found.belief is None or is_said:
+        return found
+    chance = record.believed_as.alone
+    return found if chance == found.chance else replace(found, passes=chance)
 
 
 # How the reason begins.

@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from honestone.core import numbers
+from honestone.core.belief.stated import EVEN
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import BeliefDoc
 from honestone.system.drawing import line
@@ -84,6 +85,8 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
 
     `description`, `status`: for people; one of the five of `counts`
     `belief`: how sure it is that the attempt shown meets its rubric; `null` where nothing was judged
+    `passes`: the probability that the case truly passes, where neither `belief` nor the status says it,
+        as where `expect` turns it round; `null` where its looks do not say it
     `score`, `interval`: what the attempts come to by `attempt_rule`; without a score 0 to 100
     `attempts`, `shown_attempt`: every attempt; the one that `criteria`, `output`, `diff`, `error`
         and `trace` are of
@@ -105,6 +108,7 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     verdict: str = ""
     reasons: list[str] = []
     belief: BeliefDoc | None = None
+    passes: float | UnsetType | None = UNSET
     score: float | None
     interval: list[float] | None = None
     threshold: int | float | None = None
@@ -132,6 +136,20 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     metadata: dict[str, object] | UnsetType = UNSET
     split: str | None = None
     noise: scorecard.KnownNoiseDoc | UnsetType = UNSET
+
+    @property
+    def chance(self) -> float | None:
+        """The probability (0-1) that it truly passes, as far as the report says it. Where `passes`
+        is absent and the status is not the likelier one by `belief`, it does not: a report of an
+        older version may be of a case that is turned round, or below its quorum.
+        """
+        if self.status == "target-error":
+            return 0.0
+        if self.passes is not UNSET:
+            return self.passes
+        chance = None if self.belief is None else self.belief.probability
+        likelier = chance is not None and chance >= EVEN
+        return chance if self.status == ("passed" if likelier else "failed") else None
 
     @property
     def name(self) -> str:
