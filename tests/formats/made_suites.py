@@ -64,7 +64,11 @@ def workspaces(draw: st.DrawFn) -> CaseWorkspace:
 
 @st.composite
 def cases(draw: st.DrawFn, id: str) -> Case:
-    rubric = replace(draw(rubrics()), combine=draw(st.none() | st.sampled_from(Rule)))
+    rubric = replace(
+        draw(rubrics()),
+        combine=draw(st.none() | st.sampled_from(Rule)),
+        quorum=draw(st.none() | st.sampled_from([1, 2, "all"])),
+    )
     known = sorted({c.id for c, _ in rubric.walk()} - {"verdict", "score"})
     criteria = {
         name: draw(spans())

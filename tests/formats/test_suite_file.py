@@ -191,6 +191,25 @@ def test_the_gate_is_the_cases_own_then_the_shared_one_then_the_suites(
     assert [c.id for c in rubric.criteria] == ["shared", "own"]
 
 
+@pytest.mark.parametrize(
+    ("own", "shared", "quorum"),
+    [
+        ("[Own]", "[Shared]", None),
+        ("{quorum: 2, criteria: [Own]}", "[Shared]", 2),
+        ("[Own]", "{quorum: all, criteria: [Shared]}", "all"),
+        ("[Own]", "{file: shared.yaml}", 3),
+        ("{quorum: 2, criteria: [Own]}", "{file: shared.yaml}", 2),
+    ],
+)
+def test_a_quorum_is_that_of_the_nearest_rubric_that_names_one(
+    tmp_path: Path, own: str, shared: str, quorum: int | str | None
+) -> None:
+    """As the bars of the gate are."""
+    (tmp_path / "shared.yaml").write_text("rubric: 1\nquorum: 3\ncriteria: [Shared]\n")
+    case = one(tmp_path, f"{{id: a, input: x, rubric: {own}}}", f"rubric: {shared}\n")
+    assert case.rubric.quorum == quorum
+
+
 def test_a_penalty_may_stand_beside_the_checks_that_it_takes_from(tmp_path: Path) -> None:
     """An own rubric with nothing but a penalty is sound where checks stand beside it."""
     case = one(

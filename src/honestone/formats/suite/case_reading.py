@@ -267,6 +267,7 @@ class CaseReading(SuiteValueReading):
             require_calibration=any(part.require_calibration for part in parts),
             require_tier=min(tiers, key=TIERS.index, default=None),
             combine=next((part.combine for part in nearest_first if part.combine), None),
+            quorum=next((part.quorum for part in nearest_first if part.quorum is not None), None),
             criteria=criteria,
         )
         rubric = self._sound(draft, nearest_first, places, path)
@@ -307,6 +308,7 @@ class CaseReading(SuiteValueReading):
                 require_calibration=draft.require_calibration,
                 require_tier=draft.require_tier,
                 combine=draft.combine,
+                quorum=draft.quorum,
                 criteria=draft.criteria,
             )
         except RubricError:
@@ -326,6 +328,7 @@ class CaseReading(SuiteValueReading):
             require_calibration=part.require_calibration,
             require_tier=part.require_tier,
             combine=part.combine,
+            quorum=part.quorum,
             criteria=part.criteria,
         )
         return self._sound(draft, [part], self._places(part), path)

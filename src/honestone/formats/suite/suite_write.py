@@ -241,12 +241,12 @@ class _Common:
     how_it_runs: _HowItRuns
 
     def names_gate_of(self, rubric: Rubric) -> bool:
-        """Whether a case with this rubric can leave threshold, floor and title to the suite."""
-        return rubric.combine is None and (rubric.threshold, rubric.floor, rubric.title) == (
-            self.threshold,
-            self.floor,
-            self.title,
-        )
+        """Whether a case with this rubric can leave threshold, floor and title to the suite, which
+        has no place for the rest.
+        """
+        gate = rubric.threshold, rubric.floor, rubric.title
+        is_own = rubric.combine is not None or rubric.quorum is not None
+        return not is_own and gate == (self.threshold, self.floor, self.title)
 
 
 def _common(cases: Sequence[Case]) -> _Common:
@@ -384,6 +384,8 @@ def _judged_by(rubric: Rubric, common: _Common) -> Iterator[str]:
 
 def _gate_of(rubric: Rubric) -> list[str]:
     lines = gate_lines(rubric.threshold, rubric.floor)
+    if rubric.quorum is not None:
+        lines.append(f"quorum: {rubric.quorum}")
     return lines if rubric.combine is None else [*lines, f"combine: {rubric.combine}"]
 
 

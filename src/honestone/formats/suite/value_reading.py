@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from honestone.core.errors import FileError, HonestoneError, UsageError
-from honestone.core.judging.rubric import Check, Criterion, Rubric, Rule, free_id, slug
+from honestone.core.judging.rubric import Check, Criterion, Quorum, Rubric, Rule, free_id, slug
 from honestone.core.suite.case import Message
 from honestone.formats.project import require_readable
 from honestone.formats.rubric.rubric_file import RUBRIC_VALUES, RubricReading, RubricSource
@@ -39,6 +39,7 @@ class RubricPart:
     require_calibration: bool = False
     require_tier: str | None = None
     combine: Rule | None = None
+    quorum: Quorum | None = None
     is_template: bool = False
 
 
@@ -135,6 +136,7 @@ class SuiteValueReading(RubricReading):
             require_calibration=got.get("require_calibration", False),
             require_tier=got.get("require_tier"),
             combine=got.get("combine"),
+            quorum=got.get("quorum"),
             is_template=has_holes(self.marked.node(path)),
         )
 
@@ -220,6 +222,7 @@ class SuiteValueReading(RubricReading):
             require_calibration=rubric.require_calibration,
             require_tier=rubric.require_tier,
             combine=rubric.combine,
+            quorum=rubric.quorum,
             is_template=is_template,
         )
 
