@@ -569,5 +569,7 @@ def test_runs_tells_which_side_each_run_of_the_suite_was(desk: Desk) -> None:
     assert [row["side"] for row in rows if row["kind"] == "improve"] == [None]
     shown = desk.run("runs").out
     assert f"({len(rows) - 1} runs inside)" in shown and " suite " not in shown
+    loops = desk.run("runs", "--kind", "improve").out
+    assert f"({len(rows) - 1} runs inside)" in loops
     wide = desk.run("runs", "--kind", "suite", env={"COLUMNS": "200"}).out
     assert wide.count(f"(improve {run})") == len(rows) - 1

@@ -295,6 +295,7 @@ def test_hostile_names_and_outputs_are_inert(hostile: Desk) -> None:
     assert not re.search(r"(?<!\\)<script", outside) and not re.search(r"(?<!\\)\[x\]\(", outside)
     rows = [line for line in shown["markdown"].splitlines() if line.startswith("| bad")]
     assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows] == [4]
+    assert "| pass rate |" in shown["markdown"] and "| cost |" not in shown["markdown"]
     cells = [value for row in csv.DictReader(io.StringIO(shown["csv"])) for value in row.values()]
     assert cells and not any(value.lstrip().startswith(("=", "+", "-", "@")) for value in cells)
     assert len(ET.fromstring(shown["junit"])) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from suite_samples import case, criterion, item, report
@@ -134,3 +135,45 @@ def test_a_check_with_another_value_in_each_case_is_one_column() -> None:
     assert found.columns == ("contains …", "short", "contains … (2)")
     assert all("contains …" in row.cells for row in found.rows)
     assert [len(row.cells) for row in found.rows] == [2] * 20 + [3]
+
+
+def test_groups_of_judged_criteria_are_columns_of_their_own() -> None:
+    """A group has no items, and is no check; its column is found by its id."""
+
+    def grouped(number: int) -> Any:
+        inside = criterion("deep", 50.0, [item("deep", {"one": "no"})], parent=f"g{number}")
+        group = criterion(f"g{number}", 50.0, [], requirement=f"Has {number} parts")
+        return case(f"case-{number}", criteria=[group, inside])
+
+    found = table(*(grouped(number) for number in range(1, 6)))
+    assert found.columns == ("g1", "g2", "g3", "g4", "g5")
+    assert ids(found, sort="by:g3")[0] == "case-3"
+
+
+@pytest.mark.parametrize(
+    ("says", "form"),
+    [
+        ("doesn't say '{}'", "doesn't say …"),
+        ("O'Brien and it's at most {}", "O'Brien and it's at most …"),
+        ("contains '{}' or \"it's {}\"", "contains …"),
+        ("contains `{}`, '{}'", "contains …"),
+    ],
+)
+def test_an_apostrophe_begins_no_value(says: str, form: str) -> None:
+    def checked(number: int) -> Any:
+        id = f"says-{number}"
+        one = item(id, {"check": "yes"}, kind="check")
+        says_so = says.replace("{}", str(number))
+        return case(f"case-{number}", criteria=[criterion(id, 100.0, [one], requirement=says_so)])
+
+    assert table(*(checked(number) for number in range(5))).columns == (form,)
+
+
+def test_errors_with_apostrophes_are_one_kind() -> None:
+    errors = ("can't open 'a'", "can't open 'b'")
+    found = table(
+        *(case(one, "target-error", error=one, score=None, reasons=[one]) for one in errors)
+    )
+    assert [(words, number) for words, number, _ in found.errors] == [
+        ("target-error: can't open …", 2)
+    ]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.app.runs.run_list import short_ids
+from honestone.app.run_figures import RunFigures
+from honestone.app.runs.run_list import ListedRun, run_row, short_ids
+from honestone.ports import RunInfo
 from honestone.report.documents.run_list import RunPart, RunRow
 from honestone.report.documents.states import state_phrase, state_words
 from honestone.report.documents.texts import TextGroupDoc
@@ -132,3 +137,30 @@ def test_the_verdicts_of_a_filter_have_the_words_of_the_states() -> None:
 def test_a_rate_that_misses_its_bar_is_not_rounded_up_to_it() -> None:
     group = TextGroupDoc(passed=1, pass_rate=0.8996, pass_rate_interval=[0.8, 0.95])
     assert group.rate_beside(0.9).startswith("89.9%") and group.rate_words.startswith("90.0%")
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject", "figures", "by"),
+    [
+        ("eval", "readme", RunFigures(by="readme.yaml"), "readme"),
+        ("eval", "skill", RunFigures(title="skill"), "skill"),
+        ("suite", "tests/suite.yaml", RunFigures(title="suite.yaml"), ""),
+        ("table", "suite.yaml", RunFigures(title="suite.yaml"), ""),
+        ("suite", "suite.yaml", RunFigures(title="Support"), "Support"),
+    ],
+)
+def test_only_a_suite_whose_title_is_its_file_is_by_nothing(
+    kind: str, subject: str, figures: RunFigures, by: str
+) -> None:
+    """A rubric is named also where it is called as the artifact is."""
+    info = RunInfo(
+        id="01M8HF89XXXXXXXXXXXXXXXXXX",
+        kind=kind,
+        subject=subject,
+        identity="",
+        contract="",
+        started="2026-11-28T16:19:00",
+        finished=None,
+        result="pass",
+    )
+    assert run_row(ListedRun(info=info, figures=figures), "01M8HF89", PurePath("/")).by == by

@@ -20,6 +20,7 @@ from rendered import (
 )
 
 from honestone.report.documents.improvement import ImprovementDoc
+from honestone.report.documents.scorecard import spent_tile
 from honestone.report.documents.states import state_phrase
 from honestone.report.pages.rulph import improvement_rulph
 from honestone.system.drawing import Style, width
@@ -227,6 +228,27 @@ def test_self_evaluation_is_marked() -> None:
 def test_what_it_cost_is_said_and_unknown_is_not_zero(usage: dict[str, Any], words: str) -> None:
     """Unknown money is called unknown; a run from the record says that nothing was spent."""
     assert f"spent   {words}\n" in scorecard_text(samples.passed() | {"usage": usage})
+
+
+@pytest.mark.parametrize(
+    ("words", "large"),
+    [
+        (["2 judge calls", "$0.03"], "$0.03"),
+        (["0 judge calls", "nothing spent"], "nothing spent"),
+        (["0 judge calls", "3 recorded replies", "nothing spent"], "nothing spent"),
+        (["2 judge calls", "9 tokens in, 1 out", "cost unknown"], "2 judge calls"),
+        (["0 judge calls", "9 tokens in, 1 out", "cost unknown"], "9 tokens in, 1 out"),
+        (["0 judge calls", "1 worker call"], "1 worker call"),
+        (["3 target calls", "0 judge calls"], "3 target calls"),
+        (["0 judge calls"], "0 judge calls"),
+    ],
+)
+def test_the_tile_of_a_page_shows_money_or_calls_that_were_made(
+    words: list[str], large: str
+) -> None:
+    """All else that is known stands beside it, in order."""
+    rest = [one for one in words if one not in (large, "cost unknown")]
+    assert spent_tile(words) == (large, ", ".join(rest))
 
 
 def test_what_to_type_next() -> None:

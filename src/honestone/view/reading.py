@@ -122,7 +122,7 @@ class Viewer:
                     for info in chosen_runs(every, kind, verdict, figures)
                     if words.lower() in _search_text(info)
                 ]
-                parts = parts_of(chosen, figures)
+                parts = parts_of(chosen, every, figures)
                 listed = without_parts(chosen, parts)
                 shown = listed[first : first + count]
                 now = {info.id: live_part(store, info) for info in shown if info.finished is None}

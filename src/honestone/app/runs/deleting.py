@@ -139,7 +139,7 @@ def _wholes(store: DeletingStore, every: Sequence[RunInfo]) -> list[_Whole]:
     figures = cache(lambda run: figures_of_run(store, run))
     by_id = {run.id: run for run in every}
     listed = chosen_runs(every, None, None, figures)
-    splits = parts_of(listed, figures)
+    splits = parts_of(listed, listed, figures)
     rows = [
         (run, *splits.get(run.id, ()), *_columns_of(store, run, by_id))
         for run in without_parts(listed, splits)

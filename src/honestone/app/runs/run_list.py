@@ -24,7 +24,7 @@ from honestone.core.numbers import (
     points,
     rate_change_words,
 )
-from honestone.core.record.runs import COLUMN
+from honestone.core.record.runs import COLUMN, SUITES, TABLE
 from honestone.report.documents.run_list import RunPart, RunRow
 from honestone.report.documents.states import state_phrase
 from honestone.system.drawing import count, line
@@ -138,13 +138,15 @@ def run_row(
     side = f" ({figures.side})" if figures.side else ""
     what = _path_from(info.subject, folder)
     title = figures.title or (PurePath(figures.by).stem if figures.by else "")
+    # A suite without a title has its file's name for one.
+    is_own_name = info.kind in (TABLE, *SUITES) and title == PurePath(what).name
     return RunRow(
         id=info.id,
         short_id=short_id,
         started=info.started[:16].replace("T", " "),
         kind=info.kind,
         what=line(what + side),
-        by="" if title == PurePath(what).name else line(title),
+        by="" if is_own_name else line(title),
         state=_state(info, figures),
         look=LOOKS.get(run.verdict or UNFINISHED, "skipped"),
         result=_result(figures),
@@ -189,9 +191,9 @@ def _change_in_words(run: ListedRun) -> str:
 
 
 def _chance(figures: RunFigures) -> str:
-    """ "" where code alone decided."""
+    """Empty where it is not known, and where it is certain."""
     probability = figures.probability
-    return "" if probability in (None, 0.0, 1.0) else chance_percent(probability or 0.0)
+    return "" if probability is None or probability in (0.0, 1.0) else chance_percent(probability)
 
 
 def _work(figures: RunFigures) -> str:
@@ -248,7 +250,7 @@ def list_rows(
         every = store.runs()
         figures = cache(lambda run: figures_of_run(store, run))
         chosen = chosen_runs(every, kind, verdict, figures)
-        parts = parts_of(chosen, figures)
+        parts = parts_of(chosen, every, figures)
         shown = without_parts(chosen, parts)[:limit]
         return rows_of(shown, parts, every, figures, workspace.folder)
 
@@ -276,14 +278,14 @@ def rows_of(
 
 
 def parts_of(
-    chosen: Sequence[RunInfo], figures: Callable[[str], RunFigures]
+    chosen: Sequence[RunInfo], every: Sequence[RunInfo], figures: Callable[[str], RunFigures]
 ) -> dict[str, list[RunInfo]]:
-    """The runs of splits among `chosen`, by the id of the improvement that they belong to, oldest
-    first.
+    """The runs of splits among `every`, by the id of the improvement among `chosen` that they
+    belong to, oldest first.
     """
     loops = [info for info in chosen if info.kind == "improve"]
     found: dict[str, list[RunInfo]] = {}
-    for info in reversed(chosen):
+    for info in reversed(every):
         if info.kind != "suite":
             continue
         around = [loop for loop in loops if _is_within(info, loop)]
@@ -323,7 +325,8 @@ def chosen_runs(
 def _has_verdict(info: RunInfo, wanted: str, figures: Callable[[str], RunFigures]) -> bool:
     """By the word of the list, or by that of `--json`."""
     result = info.result or UNFINISHED
-    if result == "pass" and wanted != "pass":  # What was left out is read only where that matters.
+    # What was left out is read only where it makes the difference.
+    if result == "pass" and wanted in ("passed", "partial"):
         return wanted == _state(info, figures(info.id))
     return wanted in {verdict_of(info) or UNFINISHED, result.lower(), state_phrase(result)}
 

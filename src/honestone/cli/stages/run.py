@@ -121,9 +121,9 @@ def pipeline_lines(done: PipelineRun) -> list[str]:
 def _rates(body: Pipeline) -> list[str]:
     if body.baseline_pass_rate is None or body.execution_pass_rate is None:
         return []
-    words = f"{percent(body.baseline_pass_rate)} → {percent(body.execution_pass_rate)}"
-    words += f" ({rate_change_words(body.delta)} points"
+    inside = f"{rate_change_words(body.delta)} points"
     if body.interval is not None:
         low, high = map(rate_change_words, body.interval)
-        words += f", 95% from {low} to {high}"
-    return [f"tasks passed: {words})"]
+        inside += f", 95% from {low} to {high}"
+    before, after = percent(body.baseline_pass_rate), percent(body.execution_pass_rate)
+    return [f"tasks passed: {before} → {after} ({inside})"]

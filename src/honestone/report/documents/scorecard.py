@@ -321,19 +321,22 @@ class UsageDoc(Struct, frozen=True, kw_only=True):
         if self.judge_calls or has_tokens or self.usd is not None:
             parts.append(UNKNOWN_COST if self.usd is None else money(self.usd))
         elif not self.worker_calls:
-            parts.append("nothing spent")
+            parts.append(NOTHING_SPENT)
         return parts
 
 
 UNKNOWN_COST: Final = "cost unknown"
+NOTHING_SPENT: Final = "nothing spent"
 
 
 def spent_tile(words: Sequence[str]) -> tuple[str, str]:
-    """Of what a page says of a run's cost in words: what stands large, and the rest. Money that is
-    not known is not said.
+    """Of what a page says of a run's cost in words: what stands large, and the rest. Large is the
+    money, else the first calls that were made; money that is not known is not said.
     """
     known = [one for one in words if one != UNKNOWN_COST]
-    large = known[-1] if known[-1].startswith("$") else known[0]
+    made = [one for one in known if not one.startswith("0 ")] or known
+    is_money = made[-1] == NOTHING_SPENT or made[-1].startswith("$")
+    large = made[-1] if is_money else made[0]
     return large, ", ".join(one for one in known if one is not large)
 
 

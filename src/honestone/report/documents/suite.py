@@ -545,7 +545,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
             return self.usage.words()
         return [
             count(self.usage.target_calls, "target call"),
-            *(part for part in self.usage.words() if part != "nothing spent"),
+            *(part for part in self.usage.words() if part != scorecard.NOTHING_SPENT),
         ]
 
     @property

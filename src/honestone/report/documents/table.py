@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from honestone.core.numbers import duration_words, money, rate_change_words, rate_words
 from honestone.report.documents.scorecard import (
+    NOTHING_SPENT,
     ArtifactDoc,
     JudgeDoc,
     UsageDoc,
@@ -246,7 +247,7 @@ class TableDoc(Struct, frozen=True, kw_only=True):
         spent = [
             part
             for part in self.usage.words(whole_run=True)
-            if part not in ("0 worker calls", "nothing spent")
+            if part not in ("0 worker calls", NOTHING_SPENT)
         ]
         return [
             (name, value)

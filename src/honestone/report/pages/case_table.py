@@ -34,11 +34,11 @@ SORTS: Final = {
     "case": "by name",
 }
 _BY: Final = "by:"
+# A `'` inside a word is an apostrophe.
+_QUOTED: Final = r"(?:(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|`[^`]*`)"
 # One value, or several: `'a' or 'b'`.
-_VALUES: Final = re.compile(
-    r"(?:'[^']*'|\"[^\"]*\"|`[^`]*`|\b\d[\d.,]*)(?:(?:, | or | and )(?:'[^']*'|\"[^\"]*\"|`[^`]*`))*"
-)
-_VARYING: Final = re.compile(r"\d+|0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|`[^`]*`")
+_VALUES: Final = re.compile(rf"(?:{_QUOTED}|\b\d[\d.,]*)(?:(?:, | or | and ){_QUOTED})*")
+_VARYING: Final = re.compile(rf"\d+|0x[0-9a-f]+|{_QUOTED}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +206,9 @@ def _shared_columns(rows: Sequence[CaseRow]) -> dict[str, str]:
     forms: dict[str, set[str]] = {}
     for row in rows:
         for id, cell in row.cells.items():
-            if seen[id] * 2 < judged and all(item.kind == "check" for item in cell.items):
+            # A group has criteria, and no items of its own.
+            is_check = bool(cell.items) and all(item.kind == "check" for item in cell.items)
+            if is_check and seen[id] * 2 < judged:
                 forms.setdefault(_VALUES.sub("…", cell.requirement), set()).add(id)
     return {id: line(form, 60) for form, ids in forms.items() if len(ids) > 1 for id in ids}
 
