@@ -91,24 +91,76 @@ def test_one_prompt_is_the_input_of_each_case(tmp_path: Path) -> None:
     [
         (
             "'Say {{ other }}'",
-            "the prompt `say-other`: `{{ other }}` is not one of the case's vars",
+            "suite.yaml:2:10: the prompt `say-other` in case `a`: `{{ other }}` is not one of",
         ),
         ("'Say {{ w | upper }}'", "is not the name of one of the case's vars"),
         ("p/none.txt", "p/none.txt` not found"),
+        (f"{'long' * 99}.txt", "not found"),
+        ("p/of file.txt", "of file.txt: the prompt `of-file` in case `a`: `{{ gone }}`"),
+        ("{input: {file: p/of file.txt}}", "of file.txt: the prompt"),
         ("[]", "`prompts` is empty"),
         ("{label: a}", "this prompt has no `input`"),
         ("[3]", "must be"),
         ("'Say {{ w }}'\ndefaults: {prompts: [loud]}", "the suite has no prompt `loud`"),
+        ("'Say {{ w }}'\ndefaults: {prompts: []}", "`prompts` of a case is empty"),
+        ("[Say, Ask]\ndefaults: {prompts: []}", "`prompts` of a case is empty"),
+        (
+            "[Say, Ask]\ntarget: {use: a, prompts: [sai]}",
+            "suite.yaml:3:27: the suite has no prompt",
+        ),
+        ("[Say]\ntarget: [b, {use: a, prompts: [ask]}]", "3:31: the suite has no prompt `ask`"),
+        (
+            "Say\ndefaults: {input: [{role: system, content: x}]}",
+            "`input` must be one text in a suite with `prompts`",
+        ),
+        ("Say\ndefaults: {input: x, vars: {input: y}}", "and its var `input`"),
     ],
 )
 def test_a_prompt_that_cannot_be_asked_is_a_problem_at_its_place(
     tmp_path: Path, prompts: str, said: str
 ) -> None:
+    files(tmp_path, **{"p_in_of file__txt": "Say {{ gone }}"})
     found = errors(
         tmp_path,
         f"suite: 1\nprompts: {prompts}\ncases: [{{id: a, vars: {{w: hi}}, checks: [is-json]}}]\n",
     )
     assert any(said in one for one in found), found
+
+
+def test_prompts_of_a_target_or_a_case_need_prompts_of_the_suite(tmp_path: Path) -> None:
+    found = errors(
+        tmp_path,
+        "suite: 1\ntarget: {use: a, prompts: [x]}\ncases: [{id: a, input: x, prompts: [x], checks: [is-json]}]\n",
+    )
+    assert [
+        f"`prompts` of a {whose}, but the suite has none" in "".join(found)
+        for whose in ("case", "target")
+    ] == [True, True]
+
+
+def test_the_first_case_that_a_prompt_lacks_a_var_of_is_named(tmp_path: Path) -> None:
+    cases = ", ".join(f"{{id: c{i}, vars: {{{'w' if i < 7 else 'q'}: x}}}}" for i in range(9))
+    text = (
+        f"suite: 1\nprompts: 'Say {{{{ w }}}}'\nchecks: [is-json]\ncases: [{cases}, {{id: none}}]\n"
+    )
+    (said,) = errors(tmp_path, text.replace("checks:", "rubric:"))
+    assert "the prompt `say-w` in case `c7`: `{{ w }}` is not one of the case's vars" in said
+
+
+def test_a_text_that_looks_like_a_path_is_told_how_it_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as found:
+        source(tmp_path, "suite: 1\nprompts: v1.5\ncases: [{id: a, checks: [is-json]}]\n")
+    (one,) = found.value.errors
+    assert one.hint == 'a text that looks like a path is written {input: "v1.5"}'
+
+
+def test_a_path_with_spaces_is_a_file_where_it_is_there(tmp_path: Path) -> None:
+    files(tmp_path, **{"my prompts_in_short one__txt": "Say {{ w }}"})
+    case = "{id: a, vars: {w: hi}, checks: [is-json]}"
+    text = f"suite: 1\nprompts: [my prompts/short one.txt, Is this a v1.5 or not.so]\ncases: [{case}]\n"
+    suite = source(tmp_path, text).suite
+    assert suite.prompts == ("short-one", "is-this-a-v1-5-or-not-so")
+    assert suite.cases[0].messages[0].content == "Say hi"
 
 
 # -------------------------------------------------------------------------------------------------------------

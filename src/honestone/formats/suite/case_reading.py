@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, cast
 
-from honestone.core.errors import RubricError
+from honestone.core.errors import RubricError, UsageError
 from honestone.core.judging.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
@@ -70,6 +70,8 @@ class CaseReading(SuiteValueReading):
         self._common: Rubric | None = None
         self.case_places: Mapping[str, str] = {}
         self.id_places: dict[str, str] = {}
+        # Of prompts that a case could not fill in: the label, and what was said.
+        self.unfilled_prompts: set[tuple[str, str]] = set()
 
     def each_case(
         self, numbers: Iterable[int], suite: Got, *, is_stored: bool
@@ -124,8 +126,7 @@ class CaseReading(SuiteValueReading):
         if "prompts" in suite:
             got |= self._asked(path, got, suite["prompts"])
         elif "prompts" in got:
-            hint = "give the suite `prompts`, with these labels"
-            self.problem("`prompts` of a case, but the suite has none", (*path, "prompts"), hint)
+            self.require_prompts(got["prompts"], (), (*path, "prompts"), "a case")
             return None
         elif "input" not in got:
             note = f"case `{got['id']}` has no input: the target is given an empty text"
@@ -148,24 +149,32 @@ class CaseReading(SuiteValueReading):
         """
         known = dict(self.words)
         own: tuple[Message, ...] = got.get("input", ())
-        if len(own) > 1:
+        if len(own) > 1 or any(message.role != "user" for message in own):
             hint = "give its messages to a prompt, and fill vars into them"
             self.problem(
                 "`input` must be one text in a suite with `prompts`", (*path, "input"), hint
             )
+        elif own and "input" in known:
+            hint = "leave one of them out, or give the var another name"
+            self.problem(
+                "`{{ input }}` of the prompts is both the `input` of this case and its var `input`",
+                (*path, "input"),
+                hint,
+            )
         elif own:
-            known.setdefault("input", own[0].content)
-        labels = [one.label for one in prompts]
-        wanted: Sequence[str] = got.get("prompts", labels)
-        for name in wanted:
-            if name not in labels:
-                hint = did_you_mean(name, labels) or f"its prompts: {', '.join(labels)}"
-                self.problem(f"the suite has no prompt `{name}`", (*path, "prompts"), hint)
+            known["input"] = own[0].content
+        wanted: Sequence[str] = got.get("prompts", [one.label for one in prompts])
+        if not wanted:
+            hint = "leave it out where the case is for all prompts"
+            self.problem("`prompts` of a case is empty", (*path, "prompts"), hint)
+        self.require_prompts(wanted, prompts, (*path, "prompts"), "a case")
         asked = {
-            one.label: self._filled_prompt(one, known) for one in prompts if one.label in wanted
+            one.label: self._filled_prompt(one, known, got["id"])
+            for one in prompts
+            if one.label in wanted
         }
         if not asked:
-            return {"prompts": {}}
+            return {}  # why is a problem
         first = next(iter(asked.values()))
         return (
             {"input": first, "prompts": asked, "variables": known}
@@ -173,9 +182,33 @@ class CaseReading(SuiteValueReading):
             else {"input": first, "prompts": {}}
         )
 
-    def _filled_prompt(self, prompt: SuitePrompt, known: Words) -> tuple[Message, ...]:
+    def require_prompts(
+        self, names: Sequence[str], prompts: Sequence[SuitePrompt], path: FilePath, whose: str
+    ) -> None:
+        """Report each name at `path`, the value of `prompts` of a case or a target, that is no prompt
+        of the suite.
+        """
+        if not prompts:
+            if "prompts" not in self.marked.value:  # else they are wrong themselves
+                hint = "give the suite `prompts`, with these labels"
+                self.problem(f"`prompts` of {whose}, but the suite has none", path, hint)
+            return
+        labels = [one.label for one in prompts]
+        for name in names:
+            if name not in labels:
+                hint = did_you_mean(name, labels) or f"its prompts: {', '.join(labels)}"
+                self.problem(f"the suite has no prompt `{name}`", path, hint)
+
+    def _filled_prompt(self, prompt: SuitePrompt, known: Words, case: str) -> tuple[Message, ...]:
         def unfilled(_: int, message: str, hint: str) -> None:
-            self.problem(f"the prompt `{prompt.label}`: {message}", prompt.path, hint)
+            # Of all cases that lack the same, the first is named.
+            if (prompt.label, message) not in self.unfilled_prompts:
+                self.unfilled_prompts.add((prompt.label, message))
+                said = f"the prompt `{prompt.label}` in case `{case}`: {message}"
+                if prompt.file is None:
+                    self.problem(said, prompt.path, hint)
+                else:
+                    self.elsewhere(UsageError(said, place=prompt.file, hint=hint), prompt.path)
 
         return tuple(
             Message(one.role, fill_text(one.content, known, unfilled)) for one in prompt.messages

@@ -75,7 +75,7 @@ def fill_text(text: str, words: Words, refuse: Callable[[int, str, str], None]) 
 
 def _refusal(hole: re.Match[str], name: str, words: Words) -> tuple[str, str]:
     shown = " ".join(hole[0].split())[:80]
-    known = ", ".join(list(words)[:20])
+    known = ", ".join(list(words)[:20]) or "none"
     if _NAME.fullmatch(name):
         return f"`{shown}` is not one of the case's vars", f"its vars: {known}"
     return f"`{shown}` is not the name of one of the case's vars", (

@@ -128,6 +128,7 @@ class _SuiteReading(CaseReading):
         read = self.each_case(chain(first, numbers), got, is_stored=keep is not None)
         cases, self.case_places = (keep or _in_memory)(read)
         self._check_dependencies(cases)
+        self._check_prompts_of_targets(got)
         if self.problems:
             raise SourceErrors(self.in_order())
         fields: Got = {key: got[key] for key in _OF_SUITE if key in got}
@@ -151,6 +152,16 @@ class _SuiteReading(CaseReading):
                 self.note(
                     f"no target of this suite has the label `{name}`, which `targets` of a case names"
                 )
+
+    def _check_prompts_of_targets(self, got: Got) -> None:
+        """Report each name among the `prompts` of a target that is no prompt of the suite: the
+        target would not be asked.
+        """
+        is_list = "target" in got and isinstance(self.marked.value["target"], list)
+        for index, spec in enumerate(got.get("target", ())):
+            path = ("target", index, "prompts") if is_list else ("target", "prompts")
+            if spec.prompts is not None:
+                self.require_prompts(spec.prompts, got.get("prompts", ()), path, "a target")
 
     def _check_dependencies(self, cases: Sequence[Case]) -> None:
         """Report each `depends_on` that names no case, or closes a circle."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,7 @@ from honestone.formats.source import KeyAt
 from honestone.formats.suite.filling import Words, fill_node, fill_text, has_holes
 from honestone.formats.suite_values import SUITE_VALUES, take_path
 from honestone.formats.syntax.document import ReadRubric
-from honestone.formats.syntax.marked import Marked, read_text
+from honestone.formats.syntax.marked import Marked, near_files, read_text
 from honestone.formats.syntax.reader import Steps as FilePath
 from honestone.formats.values import Got, Refused, ValueReaders, take_check, take_text
 
@@ -45,11 +46,14 @@ class RubricPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuitePrompt:
-    """A prompt of the suite: messages with `{{ name }}` in them, and the place that named it."""
+    """A prompt of the suite: messages with `{{ name }}` in them, and the place that named it.
+    `file`: the path of its file, where it has one.
+    """
 
     label: str
     messages: tuple[Message, ...]
     path: FilePath
+    file: str | None = None
 
 
 class SuiteValueReading(RubricReading):
@@ -307,23 +311,35 @@ class SuiteValueReading(RubricReading):
                 raise (
                     Refused("this prompt has no `input`", path) if "input" not in value else Refused
                 )
-            messages, written = got["input"], value["input"]
+            messages, written, file = got["input"], value["input"], None
             if isinstance(written, dict) and "file" in written:
                 messages = messages_of_file(str(written["file"]), messages[0].content)
-            return SuitePrompt(
-                label=got.get("label") or label_of(messages), messages=messages, path=path
-            )
+                file = str(self.base / str(written["file"]))
+            label = got.get("label") or label_of(messages)
+            return SuitePrompt(label=label, messages=messages, path=path, file=file)
         text = take_text(self, value, path, "")
-        if not names_file(text):
+        if not (names_file(text) or (has_form_of_path(text) and self._is_there(text))):
             return SuitePrompt(
                 label=label_of(written := (Message("user", text),)), messages=written, path=path
             )
         name = take_path(self, text, path, "")
+        place = self.base / name
+        if not self._is_there(name):
+            near = near_files(place)
+            how = f"a text that looks like a path is written {{input: {json.dumps(text)}}}"
+            hint = how if near is None else f"{near}; {how}"
+            raise Refused(f"file `{place}` not found", path, hint)
         return SuitePrompt(
             label=label_of_file(name),
             messages=messages_of_file(name, self._text_of_file(name, path)),
             path=path,
+            file=str(place),
         )
+
+    def _is_there(self, name: str) -> bool:
+        with suppress(OSError, ValueError):  # too long for the name of a file
+            return (self.base / name.strip()).exists()
+        return False
 
     def _message(self, value: Any, path: FilePath) -> Message:
         who = f"message number {cast(int, path[-1]) + 1}"
@@ -371,7 +387,12 @@ def label_of_file(name: str) -> str:
 
 def names_file(text: str) -> bool:
     """Whether a prompt is the path of a file, and not what is asked itself."""
-    return not set(text.strip()) & set(" \n{}") and bool(Path(text.strip()).suffix)
+    return has_form_of_path(text) and " " not in text.strip()
+
+
+def has_form_of_path(text: str) -> bool:
+    """Whether a prompt may be the path of a file. One with spaces is, where the file is there."""
+    return not set(text.strip()) & set("\n{}") and bool(Path(text.strip()).suffix)
 
 
 def messages_of_file(name: str, text: str) -> tuple[Message, ...]:

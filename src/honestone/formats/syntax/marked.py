@@ -169,7 +169,7 @@ def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
                 f"`{name}` is a link to a file that is not there",
                 hint=f"it leads to `{path.readlink()}`",
             ) from None
-        raise FileError(f"file `{name}` not found", hint=_near_files(path)) from None
+        raise FileError(f"file `{name}` not found", hint=near_files(path)) from None
     except IsADirectoryError:
         raise FileError(f"`{name}` is a folder", hint="name a file inside it") from None
     except (OSError, ValueError) as error:
@@ -202,7 +202,8 @@ def _decode(data: bytes, name: str) -> str:
     return text
 
 
-def _near_files(path: Path) -> str | None:
+def near_files(path: Path) -> str | None:
+    """A hint that names a file which is called nearly so; None where there is none."""
     import difflib
 
     try:
