@@ -30,6 +30,7 @@ from honestone.core.events import (
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.spend import Spend
+from honestone.core.loop import suite_belief
 from honestone.core.loop.delivery import delivery
 from honestone.core.loop.state import Accept, LoopLimits, Result, RollBack, decide, fold
 from honestone.core.loop.suite_belief import (
@@ -313,6 +314,20 @@ def test_how_a_split_is_asked() -> None:
     assert told.state.by_need("v0", TEST).looks == 30
     assert told.state.by_need("v0", VAL).hopeless == HOPELESS
     assert list(told.state.by_need("v0", TEST).known) == ["val0", "val1", "val2", "val3"]
+
+
+def test_beliefs_are_kept_until_a_ballot_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision that is made again computes nothing again, and a look changes what is believed."""
+    told = begun()
+    told.proposed("v1")
+    told.looked("v1", VAL, [*texts("val", "+", "-", "-"), ("new", "++")])
+    told.looked("v1", TRAIN, texts("train", "+", "-", "-", "-"))
+    decided, chance = told.next, told.state.chance("v1", VAL)
+    with monkeypatch.context() as patched:
+        patched.setattr(suite_belief, "SuiteBelief", None)
+        assert told.next == decided
+    told.looked("v1", TEST, texts("test", "++", "++", "--", "--"))
+    assert told.state.chance("v1", VAL) != chance
 
 
 def test_every_case_is_asked_as_often_as_its_quorum() -> None:

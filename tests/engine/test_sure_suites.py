@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from honestone.core.belief.suite import CaseBelief
+from honestone.core.artifact import Artifact, Version
+from honestone.core.belief.suite import CaseBelief, SuiteBelief
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.ballot import Ballot, Mark, Question
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.engine.sure_suites import SuiteAsking
 
@@ -32,6 +33,50 @@ def finished_case(*answers: bool) -> Any:
         believed_as=CaseBelief("a", text),
         case=SimpleNamespace(id="a", skip=None),
     )
+
+
+def looks(signs: str) -> list[Ballot]:
+    return [
+        Ballot(judge=f"ann#{n}", marks={KEY: Mark(sign == "+")}, draw_of="ann")
+        for n, sign in enumerate(signs)
+    ]
+
+
+def test_a_text_of_another_version_counts_once() -> None:
+    """An output that an edit left as it was is known from the other version: what was said of it
+    counts for the case, and not for the judges a second time.
+    """
+    here, other = looks("+-+"), TextBelief(RUBRIC).see_all(looks("-+-+"))
+    same = TextBelief(RUBRIC).see_all(here)
+    case = SimpleNamespace(
+        is_complete=False,
+        believed_as=CaseBelief("a"),
+        case=SimpleNamespace(id="a", skip=None),
+        believed_by=lambda text, is_short: CaseBelief("a", text, is_short=is_short),
+    )
+    record: Any = SimpleNamespace(cases={"a": case}, text_of=lambda *_: "same")
+    panel: Any = SimpleNamespace(seats=[])
+    asking = SuiteAsking(
+        panel=panel,
+        record=record,
+        need=1,
+        target=0.99,
+        most=3,
+        on_record={"same": here},
+        apart={"same": same, "other": other},
+    )
+
+    async def entered() -> SuiteBelief:
+        artifact = Artifact("a.md", Version.of_text("a"))
+        question = Question(artifact=artifact, criteria=(), case="a", output="x")
+        waits = asyncio.create_task(asking.consult(RUBRIC, question, ()))
+        while not asking.belief().by_case():
+            await asyncio.sleep(0)
+        waits.cancel()
+        return asking.belief()
+
+    expected = SuiteBelief([CaseBelief("a", same)], 1, apart=[other])
+    assert asyncio.run(entered()).assumed == pytest.approx(expected.assumed)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Final
 
 from honestone.core.belief.stated import EVEN
-from honestone.core.belief.suite import CaseBelief, SuiteBelief, SuiteChance
+from honestone.core.belief.suite import NOWHERE, CaseBelief, Elsewhere, SuiteBelief, SuiteChance
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import CHECK, Ballot, Question
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
@@ -43,12 +43,13 @@ NOT_ASKED: Final = "not asked: the suite was decided without it"
 @dataclass(slots=True)
 class _Waiting:
     """An attempt whose judges are asked from here. Of the looks `seen` so many were `known` to the
-    loop, and so many `recalled` from the record.
+    loop, and so many `recalled` from the record. `name`: of the text.
     """
 
     asking: AskingOn
     text: TextBelief
     done: asyncio.Future[None]
+    name: str
     seen: int = 0
     known: int = 0
     recalled: int = 0
@@ -82,8 +83,8 @@ class SuiteAsking:
     `has_output` hears of each case whose target is done.
 
     `on_record`: by text the looks that count and cost nothing. `alongside` and `apart`: texts that
-    the same judges looked at, as in `SuiteBelief`. `hopeless` (0-1): below it the bar is out of
-    reach.
+    the same judges looked at, as in `SuiteBelief`, by their names. `hopeless` (0-1): below it the
+    bar is out of reach.
     """
 
     panel: Panel
@@ -95,8 +96,8 @@ class SuiteAsking:
     asks_all: bool = False
     asks_once: bool = False
     on_record: Mapping[str, Sequence[Ballot]] = field(default_factory=dict)
-    alongside: Sequence[TextBelief] = ()
-    apart: Sequence[TextBelief] = ()
+    alongside: Mapping[str, TextBelief] = field(default_factory=dict)
+    apart: Mapping[str, TextBelief] = field(default_factory=dict)
     hopeless: float | None = None
     has_output: Callable[[str], None] = lambda id: None
     over: str | None = None
@@ -107,6 +108,8 @@ class SuiteAsking:
     _inside: int = 0
     _when_stuck: int = 0
     _done_before: int = 0
+    _left_out: frozenset[str] | None = None
+    _elsewhere: Elsewhere = NOWHERE
     _waiting: dict[str, _Waiting] = field(default_factory=dict)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -153,7 +156,7 @@ class SuiteAsking:
         text_id = self.record.text_of(id, question.output, diff)
         for ballot in self.on_record.get(text_id, ()):
             asking.looking.add(ballot.voter, ballot)
-        waiting = _Waiting(asking, text, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(asking, text, asyncio.get_running_loop().create_future(), text_id)
         if asking.looking.looks:
             waiting.learn()
             waiting.known = waiting.seen
@@ -349,7 +352,23 @@ class SuiteAsking:
 
     def belief(self) -> SuiteBelief:
         cases = [self._case(id, one) for id, one in self.record.cases.items() if not one.case.skip]
-        return SuiteBelief(cases, self.need, self.alongside, self.apart)
+        return SuiteBelief(cases, self.need, elsewhere=self._texts_elsewhere())
+
+    def _texts_elsewhere(self) -> Elsewhere:
+        """Without the texts that a case of this run has too: what was said of them counts there.
+        Counted anew only where there are more of these.
+        """
+        here = {one.name for one in self._waiting.values()}
+        shared = frozenset(one for one in here if one in self.alongside or one in self.apart)
+        if shared != self._left_out:
+            self._left_out = shared
+            self._elsewhere = Elsewhere.of(
+                *(
+                    [text for name, text in texts.items() if name not in shared]
+                    for texts in (self.alongside, self.apart)
+                )
+            )
+        return self._elsewhere
 
     def _case(self, id: str, one: CaseRecord) -> CaseBelief:
         waiting = self._waiting.get(id)

@@ -74,6 +74,22 @@ class SuiteChance(NamedTuple):
     high: float
 
 
+class Elsewhere(NamedTuple):
+    """Answers about texts that none of a suite's cases has, counted once for many beliefs about it:
+    as its `alongside`, and as its `apart`.
+    """
+
+    alongside: Sequence[ItemTally] = ()
+    apart: Sequence[ItemTally] = ()
+
+    @classmethod
+    def of(cls, alongside: Sequence[TextBelief], apart: Sequence[TextBelief]) -> Elsewhere:
+        return cls(_tallies(alongside), _tallies(apart))
+
+
+NOWHERE: Final = Elsewhere()
+
+
 class SuiteBelief:
     """What is believed about a suite of which `need` cases have to pass. `alongside`: texts of
     other suites that the same judges looked at; a text that is in both counts once as evidence.
@@ -87,6 +103,7 @@ class SuiteBelief:
         need: int,
         alongside: Sequence[TextBelief] = (),
         apart: Sequence[TextBelief] = (),
+        elsewhere: Elsewhere = NOWHERE,
     ) -> None:
         self.need = need
         self._cases = cases
@@ -108,12 +125,12 @@ class SuiteBelief:
         self._turned = _tallies(list(turned.values()))
         self._shares_of_turned: dict[ErrorModel, Mapping[float, float]] = {}
         self._assumed: Mapping[Assumption, float] = {}
-        if others or turned:
+        if others or turned or elsewhere.alongside:
             judged = {id(text): text for text in (*apart, *turned.values())}
             self._assumed = assumptions(
-                _tallies(list(others.values())),
+                [*_tallies(list(others.values())), *elsewhere.alongside],
                 shares=SUITE_SHARES,
-                apart=_tallies(list(judged.values())),
+                apart=[*_tallies(list(judged.values())), *elsewhere.apart],
             )
 
     @property

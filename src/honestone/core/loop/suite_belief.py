@@ -63,17 +63,27 @@ _CLOSE: Final = 1e-12
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByNeed:
     """How the judges of one split are asked about a version. `looks`: the most that may be paid,
-    where every case has as many as its quorum. `once`: one look at each text that has none. `known`: by text the looks on record. `alongside`:
-    the texts of the version's other splits, `apart` those of other versions. `hopeless` (0-1): the
-    probability below which asking ends.
+    where every case has as many as its quorum. `once`: one look at each text that has none.
+    `known`: by text the looks on record. `alongside`: the texts of the version's other splits,
+    `apart` those of other versions, by their names. `hopeless` (0-1): the probability below which
+    asking ends.
     """
 
     looks: int
     once: bool
     known: Mapping[str, Sequence[Ballot]]
-    alongside: Sequence[TextBelief]
-    apart: Sequence[TextBelief]
+    alongside: Mapping[str, TextBelief]
+    apart: Mapping[str, TextBelief]
     hopeless: float = HOPELESS
+
+
+@dataclass(slots=True)
+class _Remembered:
+    """What was computed from the rest of a state: dropped when a ballot arrives."""
+
+    suites: dict[tuple[str, str], SuiteBelief] = field(default_factory=dict)
+    chances: dict[tuple[str, ...], SuiteChance] = field(default_factory=dict)
+    better: dict[tuple[str, ...], tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,6 +99,7 @@ class SuiteBeliefState(SuiteLoopState):
     answers: dict[tuple[str, str], tuple[CaseAnswers, ...]] = field(default_factory=dict)
     looks_at: dict[str, list[Ballot]] = field(default_factory=dict)
     _texts: dict[str, TextBelief] = field(default_factory=dict)
+    _known: _Remembered = field(default_factory=_Remembered, repr=False, compare=False)
 
     # `slots=True` makes a new class, which `super()` without arguments does not know. So methods
     # name the base class.
@@ -102,6 +113,7 @@ class SuiteBeliefState(SuiteLoopState):
                 looks = [ballot for ballot in one.ballots if ballot.judge != CHECK]
                 self.looks_at.setdefault(one.text, []).extend(looks)
                 self._take_in(one)
+            self._known = _Remembered()
         LoopState.apply(self, event)
 
     def _take_in(self, one: CaseAnswers) -> None:
@@ -165,13 +177,29 @@ class SuiteBeliefState(SuiteLoopState):
         own = set(map(id, self._texts_alongside(version)))
         return [text for text in self._texts.values() if text.looks and id(text) not in own]
 
+    def _named(self, texts: Sequence[TextBelief]) -> dict[str, TextBelief]:
+        wanted = set(map(id, texts))
+        return {name: text for name, text in self._texts.items() if id(text) in wanted}
+
     def _suite(self, version: str, split: str) -> SuiteBelief:
-        cases = self._believed(version, split)
-        need = ceil(self.rubric.threshold * len(cases))
-        return SuiteBelief(cases, need, self._texts_alongside(version), self._texts_apart(version))
+        if (version, split) not in self._known.suites:
+            cases = self._believed(version, split)
+            self._known.suites[version, split] = SuiteBelief(
+                cases,
+                ceil(self.rubric.threshold * len(cases)),
+                self._texts_alongside(version),
+                self._texts_apart(version),
+            )
+        return self._known.suites[version, split]
 
     def chance(self, version: str, *splits: str) -> SuiteChance:
         """P(each of these splits of a version reaches its bar), by every look at its texts."""
+        key = (version, *splits)
+        if key not in self._known.chances:
+            self._known.chances[key] = self._chance(version, splits)
+        return self._known.chances[key]
+
+    def _chance(self, version: str, splits: Sequence[str]) -> SuiteChance:
         suites = [self._suite(version, split) for split in splits]
         if suites[0].assumed:
             return all_reached(suites)
@@ -214,7 +242,10 @@ class SuiteBeliefState(SuiteLoopState):
 
     def better(self, version: str, than: str, *splits: str) -> tuple[float, float]:
         """P(more cases pass with a version than with another one), and P(fewer do)."""
-        return better_than(*self._moved(version, than, *splits))
+        key = (version, than, *splits)
+        if key not in self._known.better:
+            self._known.better[key] = better_than(*self._moved(version, than, *splits))
+        return self._known.better[key]
 
     def _moved(
         self, version: str, than: str, *splits: str
@@ -298,8 +329,8 @@ class SuiteBeliefState(SuiteLoopState):
             once=split == TRAIN
             or (split == TEST and version == self.original and bool(self.rounds)),
             known=self.looks_at,
-            alongside=self._texts_alongside(version),
-            apart=self._texts_apart(version),
+            alongside=self._named(self._texts_alongside(version)),
+            apart=self._named(self._texts_apart(version)),
         )
 
 
