@@ -471,6 +471,22 @@ def test_cases_of_a_target_are_those_of_its_recorded_columns(
     assert {"passed"} <= {status for one in counted(table).values() for status in one.values()}
 
 
+@pytest.mark.parametrize("args", [[], ["--target", "one"]])
+def test_a_suite_of_targets_for_later_prompts_is_locked(desk: Desk, args: list[str]) -> None:
+    """The lock is of every prompt and target, and an edited prompt keeps it, as the help says."""
+    cases = "{id: a, vars: {q: x}, checks: [{contains: x}]}, {id: b, vars: {q: y}, prompts: [A], checks: [{contains: y}]}"
+    text = f"{TWO_PROMPTS}target: {{use: 'cmd:cat', label: one, prompts: [K]}}\ncases: [{cases}]\n"
+    desk.file("s.yaml", text)
+    locked = desk.run("suite", "lock", "s.yaml", *args)
+    assert locked.code == 0, locked.err
+    assert desk.run("eval", "s.yaml", "--locked", "-q").code != 2
+    desk.file("s.yaml", text.replace("Shout", "Whisper"))
+    assert desk.run("eval", "s.yaml", "--locked", "-q").code != 2
+    assert desk.run("suite", "lock", "s.yaml", "--check").code == 0
+    desk.file("s.yaml", text.replace("q: x", "q: z"))
+    assert desk.run("eval", "s.yaml", "--locked", "-q").code == 2
+
+
 def test_a_table_in_python(tmp_path: Path) -> None:
     """Functions as columns, read like the document, a row for each cell."""
 

@@ -29,26 +29,28 @@ def lock(
     as_json: shared.AsJson = False,
     quiet: shared.IsQuiet = False,
 ) -> int:
-    """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
+    """Write SUITE.lock: the contract that `eval SUITE` with the same options has.
+
+    With several `prompts`, it holds the variables that fill them and not their texts: prompts can be
+    edited and compared, as targets can.
+    """
     from honestone.app.judging.lock import lock_file
     from honestone.app.judging.trusting import read_to_lock
     from honestone.app.suites.plan import SuiteRequest
-    from honestone.app.suites.planning import plan_suite
+    from honestone.app.suites.planning import plan_columns
     from honestone.cli.terminal import Progress, here
 
     judging, workspace = judging, here()
     source = read_to_lock(workspace.path(path), judging, judging.outside(workspace.path))
-    # The contract is the same for every prompt.
     asked = SuiteRequest(
         suite=path,
         source=source,
         judging=judging,
         target=target or "mock",
-        prompts=source.suite.prompts[:1],
         accept_loss=accept_loss,
     )
     with Progress(quiet=quiet) as progress:
-        plan = plan_suite(workspace, asked, progress)
+        plan, *_ = plan_columns(workspace, asked, progress)  # all have the same contract
     locked = lock_file(path, plan.whole_contract, plan.files_that_judge, only_check=only_check)
     print_lock(locked, as_json=as_json)
     return 0
