@@ -350,3 +350,17 @@ def test_over_a_suite_a_killed_run_asks_for_no_look_twice(tmp_path: Path) -> Non
     expected = run(tmp_path / "whole", kills=0)
     assert run(tmp_path / "killed", kills=1) == expected
     assert len(expected[0]) == len(set(expected[0]))
+
+
+def test_a_case_without_a_look_says_which_limit_came_first(tmp_path: Path) -> None:
+    """And not that the suite was decided, or that a budget was used up that was not."""
+    cases = honestone.run_suite(
+        _many_words(2),
+        target=lambda input: input,
+        judges=[ScriptedJudge(lambda question: True, id="ann")],
+        sure=99,
+        max_looks=2,
+        folder=tmp_path,
+    ).to_dict()["cases"]
+    reasons = [one["reasons"] for one in cases if one["status"] == "skipped"]
+    assert reasons == [["not asked: --max-looks 2 are used"]] * 4

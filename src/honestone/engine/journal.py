@@ -143,6 +143,10 @@ class OutOfTime(Exception):
     """A call was under way when the minutes of the run were used up, and was ended."""
 
 
+class NotAsked(Exception):
+    """No judge was asked about a case. The message says why."""
+
+
 @asynccontextmanager
 async def in_time(meter: Meter) -> AsyncIterator[asyncio.Timeout]:
     """Ends what is under way when the minutes of the run are used up: a vote that comes later does

@@ -13,7 +13,7 @@ from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.dependencies import in_order
 from honestone.engine.cases import CaseWork, used_up
-from honestone.engine.journal import OutOfTime
+from honestone.engine.journal import NotAsked, OutOfTime
 from honestone.engine.live import Live
 
 # The result of a run that a person ended: it is not resumed.
@@ -151,6 +151,9 @@ class SuiteRun:
             await self.work.attempt(case, number)
         except OutOfTime as ended:
             await self._skip(case, used_up(str(ended)))
+            return
+        except NotAsked as why:
+            await self._skip(case, str(why))
             return
         self._left -= 1
         if case.is_complete and case.case.id not in self._over:

@@ -21,7 +21,7 @@ from honestone.core.judging.ballot import CHECK, Ballot, Question
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.engine.cases import CaseWork
-from honestone.engine.journal import OutOfTime
+from honestone.engine.journal import NotAsked
 from honestone.engine.judging.asking_on import AskingOn
 from honestone.engine.judging.ballots import Consulted
 from honestone.engine.judging.evaluator import Evaluator
@@ -145,7 +145,7 @@ class SuiteAsking:
     async def consult(
         self, rubric: Rubric, question: Question, checks: Sequence[Ballot]
     ) -> list[Consulted]:
-        """The looks at one output, when the suite is decided. Raises OutOfTime where it got none."""
+        """The looks at one output, when the suite is decided. Raises NotAsked where it got none."""
         asking = AskingOn.of(self.panel, question, rubric, checks)
         id = question.case or ""
         self.has_output(id)
@@ -165,7 +165,7 @@ class SuiteAsking:
             self._changed.notify_all()
         await waiting.done
         if not waiting.asking.looking.looks and not waiting.asking.failed:
-            raise OutOfTime(NOT_ASKED)
+            raise NotAsked(self.over or NOT_ASKED)
         return asking.consulted()
 
     # -- what decides
