@@ -71,6 +71,22 @@ LOOPS = [
         "honest code for a linter", RUFF, writes("app.py", "def add(a, b): return 0\n"), passes=True
     ),
     looped("honest code for a recipe", MAKE, MEND, passes=True, Makefile=RECIPE, check_DOT_py=TEST),
+    *(
+        looped(
+            f"an honest text that a shell looks at: {name}",
+            f"{{command: [sh, -c, '{line}']}}",
+            "",
+            passes=True,
+            rules_DOT_d__go_DOT_sh="grep -q more $1\n",
+        )
+        for name, line in (
+            (
+                "by an unknown program",
+                'T=/bin; for f in *.md; do "$T/grep" -q more "$f" || exit 1; done',
+            ),
+            ("by a script of a loop", "for t in rules.d/*.sh; do sh $t README.md || exit 1; done"),
+        )
+    ),
     looped(
         "honest code that settings list as what is looked at",
         RUFF,
@@ -266,6 +282,14 @@ LOOPS = [
             ("an unknown interpreter", "test:\n\t$(PY) python3 go.py; $(PY) go.py\n"),
             ("its shell", "SHELL = ./go.py\ntest:\n\ttrue\n"),
             ("braces", "R = go.py\ntest:\n\tpython3 ${R}\n"),
+            ("of another target", "RUN = python3 go.py\nx: RUN = true\ntest:\n\t$(RUN)\n"),
+            ("the shell of all", "SHELL = ./go.py\nx: SHELL = sh\ny: SHELL = sh\ntest:\n\ttrue\n"),
+            ("silent", "define run\n@./go.py\nendef\ntest:\n\t$(run)\n"),
+            ("a silent call", "define run=\n@./$(1)\nendef\ntest:\n\t$(call run,go.py)\n"),
+            ("a silent sign", "Q = @\ntest:\n\t$(Q)./go.py\n"),
+            ("an override", "override define run\n./go.py\nendef\ntest:\n\t$(run)\n"),
+            ("a late prefix", "test:\n\tpython3 go.py\n.RECIPEPREFIX = t\n"),
+            ("a call of a pattern", "run = sh $(1)\ntest:\n\t$(call run,$(wildcard g*.py))\n"),
         )
     ),
     *(
@@ -277,10 +301,14 @@ LOOPS = [
         )
         for name, line in (
             ("a loop", "for t in rules.d/*.sh; do sh $t; done"),
+            ("a loop by itself", "for t in rules.d/*.sh; do $t; done"),
+            ("a loop in quotes", 'for t in rules.d/*.sh; do "$t"; done'),
+            ("a loop of eval", "for t in rules.d/*.sh; do eval $t; done"),
             ("a loop over a folder", "for t in rules.d/*; do . ./$t; done"),
             ("a pattern", "sh rules.d/g*.sh"),
             ("a pattern as the program", "sh -c ./rules.d/*"),
             ("joined", "cat rules.d/*.sh | sh"),
+            ("joined before one that is parsed", "cat rules.d/*.sh | sh && echo | sh -n"),
             ("read in", "sh < rules.d/go.sh"),
             ("found", 'find rules.d -name "*.sh" -exec sh {} +'),
             ("listed", "ls rules.d/*.sh | xargs -n1 sh"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -303,9 +305,8 @@ def test_scripts_that_a_recipe_runs(recipe: str, scripts: list[str]) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            "python |--a |$(shell |$(call a|,b|define a\n|endef\n|a:|A=$(A)\n|\t$(a)|(|)|eval include |,|'|./|}".split(
-                "|"
-            )
+            "python |--a |$(shell |$(call a|,b|define a\n|endef\n|a:|A=$(A)\n|\t$(a)|(|)|eval include |,|'|./|}|a| |\n|\t"
+            "|$(1)|A=|A+=a\n|a:A+=a\n|.RECIPEPREFIX=a\n|for a in |;|$$a".split("|")
         ),
         max_size=9,
     )
@@ -316,6 +317,92 @@ def test_hostile_recipes_are_read_in_time_with_their_size(parts: list[str]) -> N
     for read in (scripts_run_by, commands_of_makefile, asked_for_includes):
         read(text)
     named_by(["make"], {"Makefile": text.encode()}.get)
+
+
+BODY = "$(1)" * 25_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"f = {BODY}\na:\n\t$(call f,{'x' * 100_000})\n", id="a long argument"),
+        pytest.param(f"f = {BODY}\nA = {'$(call f,)' * 9_000}\na:\n\t$(A)\n", id="empty ones"),
+        pytest.param(f"f = {BODY}\nA = {'$(call f,x)' * 9_000}\na:\n\t$(A)\n", id="calls"),
+        pytest.param(f"a:\n\t$(call {'a' * 100_000}\n", id="a call without its end"),
+        pytest.param(f"A = $(shell{' ' * 100_000}\n", id="spaces in a function"),
+        pytest.param(f"a{' ' * 100_000}\n", id="spaces behind a target"),
+        pytest.param(f"a:{' ' * 100_000}=\n", id="spaces behind a colon"),
+        pytest.param(".RECIPEPREFIX = x\n" * 30_000, id="prefixes"),
+        pytest.param(f"{'a b c d ' * 3_000}: {'e f ' * 9_000}\n" + "\tx\n" * 9_000, id="targets"),
+        pytest.param("".join(f"a{n}: b{n}\n%{n}: x\n" for n in range(9_000)), id="patterns"),
+        pytest.param("A = a\nA = b\n" * 3_000 + "a:\n\t" + "$(A)" * 3_000, id="values"),
+        pytest.param(f"a:\n\tcat {'a ' * 50_000}{'| sh ' * 20_000}\n", id="pipes"),
+        pytest.param(f"a:\n\t{'for a in b$$a$$a$$a; do ' * 5_000}sh $$a\n", id="loops"),
+        pytest.param(f"a:\n\tcat {' '.join(map(str, range(9_000)))} | sh\n", id="operands"),
+        pytest.param("A = x$(A)$(A)\n" + "include $(A)\n" * 5_000, id="includes"),
+    ],
+)
+def test_a_small_makefile_takes_little_time_and_memory(text: str) -> None:
+    """Each was quadratic, or made gigabytes."""
+    names = [f"d{n}/a" for n in range(2_000)]
+    start = time.process_time()
+    tracemalloc.start()
+    try:
+        named_by(["make", "a"], {"Makefile": text.encode()}.get, names)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 100_000_000 and time.process_time() - start < 30
+
+
+@pytest.mark.parametrize(
+    ("line", "patterns", "files"),
+    [
+        # What is run.
+        ("for t in checks/*.sh; do $t README.md; done", {"checks/*.sh"}, set()),
+        ('for t in checks/*.sh; do "$t"; done', {"checks/*.sh"}, set()),
+        ("for t in checks/*.sh; do eval $t; done", {"checks/*.sh"}, set()),
+        ("for d in a b; do for t in $d/*.sh; do sh $t; done; done", {"a/*.sh", "b/*.sh"}, set()),
+        ("for t in $(ls checks/*.sh); do sh $t; done", {"checks/*.sh"}, set()),
+        ("ls checks/*.sh | while read -r t; do sh $t; done", {"checks/*.sh"}, set()),
+        ("while read t; do sh $t; done < rules.txt", set(), {"rules.txt"}),
+        ("for t in checks/*; do cat $t; done | sh", {"checks/*"}, set()),
+        ("cat run.sh | sh; cat app.py | sh -n", set(), {"run.sh"}),
+        ("cat run.sh |\n  sh", set(), {"run.sh"}),
+        ("cat jj.py | python3 -", set(), {"jj.py"}),
+        ("grep -h '^[a-z].*' run.sh | sh", set(), {"run.sh"}),
+        ("find checks -name '*.sh' -exec sh {} +", {"checks/**/*.sh"}, set()),
+        # What is only looked at.
+        ('for f in docs/*.md; do "$TOOLS/lint" "$f" || exit 1; done', set(), set()),
+        ('"$D/lint" docs README.md', set(), set()),
+        ("for f in docs/*.md; do sh run.sh $f; done", set(), {"run.sh", "jj.py"}),
+        ("for t in checks/*.sh; do sh $t README.md; done", {"checks/*.sh"}, set()),
+        ("while read l; do test $l; done < README.md", set(), set()),
+        ("cat README.md | python3 t.py; ls | cat", set(), {"t.py"}),
+        ("find docs -name '*.md' | xargs sh run.sh", set(), {"run.sh", "jj.py"}),
+    ],
+)
+def test_what_a_text_of_a_shell_runs(line: str, patterns: set[str], files: set[str]) -> None:
+    """By a variable of a loop or a pipe; not what the text names besides."""
+    there = {**FILES, "docs/a.md": "", "t.py": "import subprocess\nsubprocess.run(['sh'])\n"}
+    found = named_by(
+        ["sh", "-c", line],
+        lambda name: there[name].encode() if name in there else None,
+        tuple(there),
+    )
+    assert (set(found.patterns), set(found.files) & set(there)) == (patterns, files)
+
+
+def test_what_an_unknown_program_prints_to_a_shell_cannot_be_named() -> None:
+    """Its operands may be what it looks at."""
+    found = named_by(["sh", "-c", "./gen README.md | sh"], lambda name: b"")
+    assert "README.md" not in found.files and found.unclear == ["./gen README.md |"]
+
+
+def test_what_a_makefile_of_another_folder_includes_is_of_that_folder() -> None:
+    """Also a pattern for files that are not there yet."""
+    found = named_by(["make", "-C", "sub"], {"sub/Makefile": b"include mk/*.mk\n"}.get)
+    assert found.patterns == ["sub/mk/*.mk"]
 
 
 def test_a_recipe_in_a_makefile_that_a_pattern_chooses_is_followed() -> None:

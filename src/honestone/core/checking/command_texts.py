@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import ast
 import json
+import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import dropwhile, islice, pairwise, product, takewhile
 from typing import Final
 
 
@@ -26,6 +29,11 @@ def commands_of(line: str) -> Iterator[list[str]]:
     """The commands of one line of shell, as words; of a line that cannot be split, what is between
     spaces.
     """
+    return (words for _, words in separated_commands(line))
+
+
+def separated_commands(line: str) -> Iterator[tuple[str, list[str]]]:
+    """The commands of a line, each behind the signs that are between it and the one before."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="();|&{}")
     lexer.whitespace_split, lexer.commenters = True, "#"
     try:
@@ -33,13 +41,60 @@ def commands_of(line: str) -> Iterator[list[str]]:
     except ValueError:
         tokens = re.split(r"[\s'\"]+", line)
     words: list[str] = []
+    before = signs = ""
     for token in [*_without_redirections(tokens), ";"]:
         if token and set(token) <= set("();|&{}"):
             if words:
-                yield words
-            words = []
+                yield before, words
+                signs = ""
+            words, signs = [], signs + token
         elif token:
+            before = before if words else signs
             words.append(token)
+
+
+# Words of the grammar of a shell that are in front of a command, and those that end a block.
+KEYWORDS: Final = frozenset(
+    {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "not", "and", "or"}
+)
+BLOCK_ENDS: Final = frozenset({"done", "fi", "esac"})
+_SILENT: Final = BLOCK_ENDS | {"for", "case", "test", "[", "read", "set", "cd", "xargs"}
+_PRINTERS: Final = frozenset(
+    "cat tac ls fd grep egrep fgrep rg sed awk gawk head tail sort uniq cut tr nl paste tee echo printf git"
+    " envsubst".split()
+)
+_WITH_PATTERN: Final = frozenset({"grep", "egrep", "fgrep", "rg", "sed", "awk", "gawk"})
+_MOST_NAMES: Final = 10
+
+
+def after_keywords(words: Sequence[str]) -> list[str]:
+    return list(dropwhile(KEYWORDS.__contains__, words))
+
+
+def printed_operands(words: Sequence[str]) -> list[str] | None:
+    """The files, folders and patterns whose names or content a command prints; None of a program
+    of which that is not known.
+    """
+    words = after_keywords(words)
+    name = words[0].rpartition("/")[2] if words else "["
+    if name == "find":
+        return _found_by(words[1:])
+    if name in _SILENT:
+        return []
+    if name not in _PRINTERS:
+        return None
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    has_pattern = name in _WITH_PATTERN and not any(re.match("-[ef]", word) for word in words)
+    return operands[1:] if has_pattern else operands
+
+
+def _found_by(words: Sequence[str]) -> list[str]:
+    """Where `find` looks: folders, or patterns of the names that it asks for."""
+    folders = list(takewhile(lambda word: not word.startswith(("-", "!")), words)) or ["."]
+    names = [name for option, name in pairwise(words) if option in ("-name", "-iname", "-path")]
+    if not names or len(names) > _MOST_NAMES:
+        return folders
+    return [posixpath.join(folder, "**", name) for folder in folders for name in names]
 
 
 def _without_redirections(tokens: Iterable[str]) -> Iterator[str]:
@@ -56,20 +111,26 @@ def _without_redirections(tokens: Iterable[str]) -> Iterator[str]:
 
 def recipe_lines(text: str, targets: Sequence[str]) -> list[str]:
     """The recipe lines that make would run for these targets (the first where none is named), with
-    plain variables put in.
+    plain variables put in; a line may be several.
     """
-    lines, needs = _rules_of(text.replace("\\\n", " "))
-    pattern = [name for name in lines if "%" in name or "$" in name]
-    waiting = list(targets) or [name for name in lines if not name.startswith(".")][:1]
-    seen: dict[str, None] = {}
+    rules = _rules_of(text.replace("\\\n", " "))
+    pattern = [name for name in rules if "%" in name or "$" in name]
+    waiting = list(targets) or [name for name in rules if not name.startswith(".")][:1]
+    seen: set[str] = set()
+    used: dict[int, _Rule] = {}
     while waiting:
         name = waiting.pop()
-        if name not in seen:
-            seen[name] = None
-            waiting += needs.get(name, ())
-            waiting += [] if name in lines else pattern
-    found = [line for name in seen for line in lines.get(name, ())]
-    return [line.replace("$$", "$") for line in _with_variables(found, text)]
+        if name in seen:
+            continue
+        seen.add(name)
+        if name not in rules:
+            waiting, pattern = waiting + pattern, []
+        for rule in rules.get(name, ()):
+            waiting += rule.needs if id(rule) not in used else ()
+            used[id(rule)] = rule
+    lines = _with_variables([line for rule in used.values() for line in rule.lines], text)
+    # A variable may hold the marks in front of a line, and a canned recipe lines with such marks.
+    return [re.sub(r"(?m)^[ \t@+-]+", "", line).replace("$$", "$") for line in lines]
 
 
 def makefiles_included(text: str, place: str = "Makefile") -> list[tuple[str, str]]:
@@ -78,26 +139,31 @@ def makefiles_included(text: str, place: str = "Makefile") -> list[tuple[str, st
     with nothing else in its last part is left as `$`.
     """
     joined = text.replace("\\\n", " ")
-    variables = {**_variables(joined), "MAKEFILE_LIST": place}
-    lines = _INCLUDE.findall(joined)
-    return [
-        (_pattern(word) if _says_which(word) else "$", line.strip())
-        for line in lines
-        for word in dict.fromkeys(_expanded(line, variables).rstrip(")} \t").split())
+    values = {**_variables(joined), "MAKEFILE_LIST": [place]}
+    ways = [
+        {name: those[min(at, len(those) - 1)] for name, those in values.items()}
+        for at in range(max(map(len, values.values())))
     ]
+    steps = iter(range(_MOST_EXPANSIONS_IN_ALL))
+    found: dict[tuple[str, str], None] = {}
+    for line in _INCLUDE.findall(joined):
+        for variables in ways if "$" in line else ways[:1]:
+            for word in _expanded(line, variables, steps).rstrip(")} \t").split():
+                found[_pattern(word) if _says_which(word) else "$", line.strip()] = None
+    return list(found)
 
 
 # Also one that make puts together itself: `$(eval include x.mk)`, and in a `define`.
 _INCLUDE: Final = re.compile(
     r"(?:^[ \t]*|\beval[ \t]+)(?:-include|sinclude|include)[ \t]+([^#\n]*)", re.MULTILINE
 )
-_SHELL_FUNCTION: Final = re.compile(r"\$[({]shell[ \t]+((?:[^(){}]|\([^()]*\)|\{[^{}]*\})*)[)}]")
+_SHELL_FUNCTION: Final = re.compile(r"\$[({]shell[ \t]++((?:[^(){}]|\([^()]*\)|\{[^{}]*\})*)[)}]")
 
 
 def commands_of_makefile(text: str) -> list[str]:
     """What make itself runs besides recipes: the lines of `$(shell ...)`, and its shell."""
     joined = text.replace("\\\n", " ")
-    lines = [*_SHELL_FUNCTION.findall(joined), _variables(joined).get("SHELL", "")]
+    lines = [*_SHELL_FUNCTION.findall(joined), *_variables(joined).get("SHELL", ())]
     return [line.replace("$$", "$") for line in _with_variables(lines, joined) if line]
 
 
@@ -111,6 +177,7 @@ def asked_for_includes(text: str) -> list[str]:
 # What stands for a part of a word that only make can tell, until the word is whole.
 _UNKNOWN: Final = "\0"
 _MOST_EXPANSIONS: Final = 500
+_MOST_EXPANSIONS_IN_ALL: Final = 20_000
 _LONGEST_LINE: Final = 20_000
 
 
@@ -125,9 +192,9 @@ def _says_which(word: str) -> bool:
     return is_plain or ("$" not in word and bool(re.search(r"\w", last)))
 
 
-def _expanded(line: str, variables: Mapping[str, str]) -> str:
+def _expanded(line: str, variables: Mapping[str, str], steps: Iterator[int]) -> str:
     """A line of a Makefile with its references put in, the innermost first."""
-    for _ in range(_MOST_EXPANSIONS):
+    for _ in islice(steps, _MOST_EXPANSIONS):
         match = re.search(r"\$(?:\(([^(){}$]*)\)|\{([^(){}$]*)\}|([A-Za-z]))", line)
         if match is None or len(line) > _LONGEST_LINE:
             return line
@@ -183,87 +250,155 @@ def _with_ending(new: str, old: str) -> str:
 
 
 _SET: Final = re.compile(
-    r"^(?:[^\s#=:][^#=:\n]*:[ \t]*)?(?:(?:export|override|private) +)*([A-Za-z_][\w.-]*)\s*(\+|:::?|:|\?)?="
+    r"^ *([^\s#=:][^#=:\n]*:[ \t]*)?(?:(?:export|override|private) +)*([A-Za-z_][\w.-]*)\s*(\+|:::?|:|\?)?="
     r"[ \t]*([^#\n]*)",
     re.MULTILINE,
 )
-_CALL: Final = re.compile(r"\$[({]call[ \t]+([\w.-]+)([^(){}]*)[)}]")
+_DEFINE: Final = re.compile(r"\s*(?:(?:override|export|private)\s+)*define\s+([^\s=:?+]+)")
+_MOST_VALUES: Final = 50
 
 
-def _variables(text: str) -> dict[str, str]:
-    """The variables that a Makefile sets, those of one target too; to what `+=` gives, what was
-    there is joined.
+def _variables(text: str) -> dict[str, list[str]]:
+    """Each value that a Makefile gives to a variable: which of them holds depends on the target
+    and on conditions. Of a variable with too many the last one is a reference to itself.
     """
-    found = {"MAKE": "make", "CURDIR": "."}
-    found |= _defined(text)
-    for name, sign, value in _SET.findall(text):
-        found[name] = f"{found.get(name, '') if sign == '+' else ''} {value}".strip()
-    return found
+    found: dict[str, list[list[str]]] = {"MAKE": [["make"]], "CURDIR": [["."]]}
+    for name, body in _defined(text):
+        found.setdefault(name, []).append([body])
+    for target, name, sign, value in _SET.findall(text):
+        values = found.setdefault(name, [])
+        if len(values) > _MOST_VALUES:
+            continue
+        if sign != "+" or not values:
+            values.append([value.strip()])
+        elif target:
+            values += [[*parts, value.strip()] for parts in values]
+        else:
+            for parts in values:
+                parts.append(value.strip())
+    return {name: _each(name, values) for name, values in found.items()}
 
 
-def _defined(text: str) -> dict[str, str]:
-    """The lines between each `define NAME` and `endef`."""
-    found: dict[str, list[str]] = {}
-    name = ""
+def _each(name: str, values: Sequence[Sequence[str]]) -> list[str]:
+    known = list(dict.fromkeys(" ".join(parts) for parts in values[:_MOST_VALUES]))
+    return [*known, f"$({name})"] if len(values) > _MOST_VALUES else known
+
+
+def _defined(text: str) -> Iterator[tuple[str, str]]:
+    """Each `define NAME` with the lines between it and `endef`."""
+    name, lines = "", list[str]()
     for line in text.splitlines():
-        words = line.split(None, 2)
-        if words[:1] == ["define"] and words[1:]:
-            name = words[1]
-            found[name] = []
-        elif words[:1] == ["endef"]:
+        if begun := _DEFINE.match(line):
+            name, lines = begun[1], []
+        elif line.split(None, 1)[:1] == ["endef"]:
+            if name:
+                yield name, "\n".join(lines)
             name = ""
         elif name:
-            found[name].append(line)
-    return {name: "\n".join(lines) for name, lines in found.items()}
+            lines.append(line)
 
 
-# What variables may make of the lines; where they would make more, they stay as they are.
-_MOST_PUT_IN: Final = 2_000_000
+# How many characters are read and made where variables are put in, and how many lines of one; what
+# is more stays as it is.
+_MOST_PUT_IN: Final = 500_000
+_MOST_LINES_OF_ONE: Final = 200
+_REFERENCE: Final = re.compile(
+    r"\$[({](?:(?P<variable>[\w.-]++)|(?:wildcard|sort|strip|abspath|realpath)[ \t]++(?P<words>[^(){}$]*+)"
+    r"|call[ \t]++(?P<called>[\w.-]++)(?P<given>(?:[^(){}]|\([^(){}]*+\)|\{[^(){}]*+\})*+))[)}]"
+)
+_ARGUMENT: Final = re.compile(r"\$(?:\((\d)\)|\{(\d)\}|(\d))")
 
 
 def _with_variables(lines: list[str], text: str) -> list[str]:
-    variables = _variables(text)
-    longest = max(map(len, variables.values()))
+    putting = _PuttingIn(_variables(text))
     for _ in range(4):
-        if sum(line.count("$") for line in lines) * longest > _MOST_PUT_IN:
-            return lines
-        lines = [
-            re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], match[0]), line)
-            for line in lines
-        ]
-        lines = [_CALL.sub(lambda call: _called(call, variables), line) for line in lines]
+        lines = list(dict.fromkeys(one for line in lines for one in putting.lines_of(line)))
     return lines
 
 
-def _called(call: re.Match[str], variables: Mapping[str, str]) -> str:
-    """The lines of `$(call NAME,A,B)`; of an unknown one, its arguments."""
-    given = call[2].split(",")
-    if call[1] not in variables:
-        return " ".join(given)
-    return re.sub(
-        r"\$(?:\((\d)\)|\{(\d)\}|(\d))",
-        lambda number: "".join(given[int(number[number.lastindex or 0]) :][:1]),
-        variables[call[1]],
-    )
+class _PuttingIn:
+    """Puts the values of variables into lines, until it has read and made too many characters."""
+
+    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
+        self._values, self._left = values, _MOST_PUT_IN
+
+    def lines_of(self, line: str) -> Iterator[str]:
+        """The line with its references put in, once for each way to choose their values; where
+        there are too many ways, also as it is.
+        """
+        if "$" not in line or self._left < 0:
+            yield line
+            return
+        found = dict.fromkeys(ref["variable"] or ref["called"] for ref in _REFERENCE.finditer(line))
+        names = [name for name in found if name in self._values]
+        ways = product(*(self._values[name] for name in names))
+        for way in islice(ways, _MOST_LINES_OF_ONE):
+            if self._left < 0:
+                break
+            yield self._filled(_REFERENCE, line, self._reader(dict(zip(names, way, strict=True))))
+        if self._left < 0 or next(ways, None) is not None:
+            yield line
+
+    def _reader(self, chosen: Mapping[str, str]) -> Callable[[re.Match[str]], str]:
+        def value_of(ref: re.Match[str]) -> str:
+            if ref["words"] is not None:
+                return ref["words"]
+            if ref["called"] is None:
+                return chosen.get(ref["variable"], ref[0])
+            given = ref["given"].split(",")
+            if ref["called"] not in chosen:
+                return " ".join(given)
+            return self._filled(_ARGUMENT, chosen[ref["called"]], lambda one: _argument(one, given))
+
+        return value_of
+
+    def _filled(
+        self, pattern: re.Pattern[str], text: str, value_of: Callable[[re.Match[str]], str]
+    ) -> str:
+        """The text with a value for each match; as it is where that would be too much."""
+        self._left -= len(text)
+        parts, at = list[str](), 0
+        for match in pattern.finditer(text):
+            value = value_of(match)
+            self._left -= len(value)
+            if self._left < 0:
+                return text
+            parts += (text[at : match.start()], value)
+            at = match.end()
+        return "".join((*parts, text[at:]))
 
 
-def _rules_of(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The rules of a Makefile: for each target its recipe lines and what it needs."""
-    lines: dict[str, list[str]] = {}
-    needs: dict[str, list[str]] = {}
-    current: list[str] = []
-    prefixes = ("\t", *re.findall(r"^\.RECIPEPREFIX\s*[:?]*=[ \t]*(\S)", text, re.MULTILINE))
+def _argument(number: re.Match[str], given: Sequence[str]) -> str:
+    at = int(number[number.lastindex or 0])
+    return given[at] if at < len(given) else ""
+
+
+@dataclass
+class _Rule:
+    """What the targets of one rule need, and its recipe."""
+
+    needs: list[str]
+    lines: list[str] = field(default_factory=list)
+
+
+_RULE: Final = re.compile(r"([^\s#=:][^#=:]*+)::?(?!=)([^;=]*+)(?:;(.*))?$")
+
+
+def _rules_of(text: str) -> dict[str, list[_Rule]]:
+    """The rules of a Makefile by target."""
+    rules: dict[str, list[_Rule]] = {}
+    current = _Rule([])
+    prefix = "\t"
     for line in text.splitlines():
-        if line.startswith(prefixes):
-            line = line[1:]
-            for name in current:
-                lines[name].append(line.strip().lstrip("@-+"))
-        elif rule := re.match(r"([^\s#=:][^#=:]*?)\s*::?(?!=)\s*([^;=]*)(?:;(.*))?$", line):
-            current = rule[1].split()
-            for name in current:
-                lines.setdefault(name, []).extend([rule[3].strip()] if rule[3] else [])
-                needs.setdefault(name, []).extend(rule[2].split())
-    return lines, needs
+        if line.startswith(("\t", prefix)):
+            current.lines.append(line[1:])
+        elif changed := re.match(r"\.RECIPEPREFIX\s*+[:?]*+=[ \t]*+(\S?)", line):
+            prefix = changed[1] or "\t"
+        elif rule := _RULE.match(line):
+            current = _Rule(rule[2].split(), [rule[3]] if rule[3] else [])
+            for name in dict.fromkeys(rule[1].split()):
+                rules.setdefault(name, []).append(current)
+    return rules
 
 
 def scripts_in(data: bytes | None) -> Mapping[str, str]:

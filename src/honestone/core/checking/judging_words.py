@@ -11,11 +11,16 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from honestone.core.checking.command_texts import (
+    BLOCK_ENDS,
+    KEYWORDS,
+    after_keywords,
     asked_for_includes,
     commands_of,
     commands_of_makefile,
@@ -23,8 +28,10 @@ from honestone.core.checking.command_texts import (
     imported,
     makefiles_included,
     plugins_loaded_by,
+    printed_operands,
     recipe_lines,
     scripts_in,
+    separated_commands,
 )
 from honestone.core.checking.known_programs import (
     SHELLS,
@@ -52,9 +59,9 @@ _WRAPPERS: Final = frozenset(
     " parallel script unbuffer coverage caffeinate taskset systemd-run busybox nix-shell mise asdf corepack".split()
 )
 _SUBCOMMANDS: Final = frozenset({"run", "exec", "dlx", "x", "tool", "shell", "--"})
-_KEYWORDS: Final = frozenset(
-    {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "not", "and", "or"}
-)
+_PIPED: Final = re.compile(r"(?:^|[^|])\|&?[({]*$")
+_LONGEST_PATH: Final = 4_096
+_MOST_MEANT: Final = 500
 _PACKAGE_RUNNERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
 _COMPARERS: Final = frozenset({"diff", "cmp", "comm", "colordiff", "icdiff"})
 
@@ -134,7 +141,7 @@ def named_by(words: Sequence[str], read: ReadFile, names: Collection[str] = ()) 
     """What the words of a command name. `read` gives the files that are there, `names` those among
     which a pattern of a Makefile chooses.
     """
-    reading = _Words(read, names)
+    reading = _Words(read, names, words)
     reading.command(list(words), "", _DEEPEST)
     return reading.named
 
@@ -142,12 +149,15 @@ def named_by(words: Sequence[str], read: ReadFile, names: Collection[str] = ()) 
 class _Words:
     """One reading of a command and of what it calls."""
 
-    def __init__(self, read: ReadFile, names: Collection[str]) -> None:
+    def __init__(self, read: ReadFile, names: Collection[str], words: Sequence[str]) -> None:
         self.named = NamedFiles()
         self._read, self._names = read, names
         self._left = _MOST_COMMANDS
         self._followed: set[tuple[str, str]] = set()
-        self._runs_unknown = False  # so does a command of the text that is read now
+        # What the variables of a shell's loops may be, and the commands whose output the one that
+        # is read now is given.
+        self._loops: ChainMap[str, Sequence[str]] = ChainMap({})
+        self._feeding: Sequence[Sequence[str]] = (words,)
 
     # ------------------------------------------------------------------------------------------------
     # one command
@@ -187,7 +197,7 @@ class _Words:
         files.
         """
         at = 0
-        while at < len(words) and (words[at] in _KEYWORDS or re.match(r"[A-Za-z_]\w*=", words[at])):
+        while at < len(words) and (words[at] in KEYWORDS or re.match(r"[A-Za-z_]\w*=", words[at])):
             self._value(words[at].partition("=")[2], folder)
             self._imports_by(words[at], folder)
             at += 1
@@ -195,17 +205,16 @@ class _Words:
 
     def _program(self, word: str, name: str, folder: str) -> None:
         self.named.programs[name] = None
-        if "/" in word:
+        if re.search(r"[/$`]", word):
             self._runs(word, folder)
-        elif re.search(r"[$`]", word):
-            self.named.unclear.append(word)
 
     def _runs(self, word: str, folder: str) -> str:
         """Notes a file that is run; its path from where the command runs."""
         place = self._place(word, folder)
         if re.search(r"[$`]", word):
             self.named.unclear.append(word)
-            self._runs_unknown = True
+            for one in self._meant(word):
+                self._may_run(one, folder)
         elif re.search(r"[*?\[]", word):
             self.named.patterns.append(place)
         self.named.files[place] = self.named.scripts[place] = None
@@ -323,7 +332,8 @@ class _Words:
                 if not is_checked_only:
                     self._script([word], folder, deep, as_shell=True)
                 return
-        self._runs_unknown = not is_checked_only  # what comes in by a pipe
+        if not is_checked_only:
+            self._run_what_comes_in(folder)
 
     def _python(self, words: Sequence[str], folder: str, deep: int) -> None:
         at = 0
@@ -348,6 +358,7 @@ class _Words:
                 self._script([word], folder, deep)
                 return
             at += 1
+        self._run_what_comes_in(folder)
 
     def _module(self, module: str, rest: list[str], folder: str, deep: int) -> None:
         stem = posixpath.join(folder, *module.split("."))
@@ -402,6 +413,9 @@ class _Words:
     ) -> None:
         """A file that is run, and what it calls, as far as its text says."""
         for word in words:
+            if word == "{}":  # of `find -exec`
+                self._run_what_comes_in(folder)
+                continue
             place = self._runs(word, folder)
             data = self._read(place)
             if data is None or len(data) > _LARGEST_SCRIPT or (place, "") in self._followed:
@@ -438,6 +452,7 @@ class _Words:
             return
         if is_inline and _FINDS_OUT.search(text):
             self.named.unclear.append(text)
+        self._feeding = ()  # what it starts is given something else
         for node in ast.walk(tree):
             if isinstance(node, ast.List | ast.Tuple):
                 words = [
@@ -483,31 +498,90 @@ class _Words:
         self._followed.add((folder, text))
         for inner in re.findall(r"\$\(([^()]*)\)|`([^`]*)`", text):
             self.shell_text("".join(inner), folder, deep - 1)
-        around, self._runs_unknown = self._runs_unknown, False
-        operands: list[tuple[str, str]] = []
-        for line in text.replace("\\\n", " ").splitlines():
-            for words in commands_of(line):
-                if words[:1] == ["cd"]:
-                    folder = posixpath.join(folder, words[1]) if len(words) > 1 else folder
-                    continue
-                operands += [(word, folder) for word in words[1:]]
+        around = self._loops, self._feeding
+        self._loops = self._loops.new_child()
+        lines = re.sub(r"\|[ \t]*\n", "| ", text.replace("\\\n", " ")).splitlines()
+        commands = [one for line in lines for one in separated_commands(line)]
+        fed = [word for _, words in commands if words[0] == "done" for word in words[1:]]
+        begin = 0  # of the pipeline
+        for at, (before, words) in enumerate(commands):
+            if self._left < 0:
+                break
+            if not _PIPED.search(before):
+                begin = at
+            elif re.search("[)}]", before) or commands[at - 1][1][0] in BLOCK_ENDS:
+                begin = 0  # what a whole block prints
+            self._feeding = [one for _, one in commands[begin : at + 1]]
+            following = commands[at + 1] if at + 1 < len(commands) else ("", [])
+            if words[-1].endswith("$") and following[0].startswith("("):  # `$(ls checks)`
+                self._loops["$"] = self._printed_by(following[1])
+            self._note_loop(words, fed)
+            if words[0] == "cd":
+                folder = posixpath.join(folder, words[1]) if len(words) > 1 else folder
+            else:
                 self.command(words, folder, deep - 1)
-        if self._runs_unknown:
-            self._may_run(operands)
-        self._runs_unknown = around
+        self._loops, self._feeding = around
 
-    def _may_run(self, operands: Iterable[tuple[str, str]]) -> None:
-        """Of a text that runs a variable, or what comes in by a pipe: each file, pattern and folder
-        that it names.
-        """
-        for word, folder in operands:
-            place = self._place(word, folder)
-            if re.search(r"[*?\[]", word):
-                self.named.patterns.append(place)
-            elif self._is_there(place):
-                self._runs(word, folder)
-            elif place != "." and any(name.startswith(place + "/") for name in self._names):
-                self.named.patterns.append(f"{place}/**")
+    def _note_loop(self, words: Sequence[str], fed: Sequence[str]) -> None:
+        """What `for NAME in A B` gives to NAME, and what `read NAME` may."""
+        words = after_keywords(words)
+        if words[:1] == ["for"] and words[2:3] == ["in"]:
+            values = (one for word in words[3:] for one in self._meant(word) or [word.strip("`")])
+            self._loops[words[1]] = [one for one in values if len(one) <= _LONGEST_PATH]
+        elif "read" in words[:2]:  # `IFS= read`
+            values = (one for before in self._feeding for one in self._printed_by(before))
+            given = [*fed, *values]
+            self._loops.update(dict.fromkeys(words[words.index("read") + 1 :], given))
+
+    def _meant(self, word: str) -> list[str]:
+        """What a word may be with the variables of loops put in; nothing where it has none."""
+        if word == "$":
+            return list(self._loops.get("$", ()))
+        found = [word]
+        for name in dict.fromkeys(re.findall(r"\$\{?(\w+)", word)):
+            values = self._loops.get(name, ())
+            if not values:
+                continue
+            longest = len(word) + word.count("$") * max(map(len, values))
+            if longest > _LONGEST_PATH or len(found) * len(values) > max(_MOST_MEANT, len(values)):
+                return []
+            sign = re.compile(rf"\${name}\b|\$\{{{name}\b[^}}]*\}}")
+            found = [value.join(sign.split(one)) for one in found for value in values]
+        self._left -= len(found)
+        return found if found != [word] else []
+
+    def _printed_by(self, words: Sequence[str]) -> list[str]:
+        """The files and patterns whose names or content a command prints."""
+        operands = printed_operands(words) or ()
+        return [one for word in operands for one in self._meant(word) or [word]]
+
+    def _run_what_comes_in(self, folder: str) -> None:
+        """A shell or interpreter that is given its script by a pipe, or the name by `-exec`."""
+        for words in self._feeding:
+            printed = dict.fromkeys(self._printed_by(words))
+            self._left -= len(printed)
+            for word in printed:
+                self._may_run(word, folder)
+            if words is not self._feeding[-1] and printed_operands(words) is None:
+                self.named.unclear.append(f"{' '.join(words)} |")
+
+    def _may_run(self, word: str, folder: str) -> None:
+        """A file, pattern or folder; of what cannot be named, that it is so."""
+        place = self._place(word, folder)
+        if re.search(r"[$`]", word) or place == ".":
+            self.named.unclear.append(word)
+        elif re.search(r"[*?\[]", word):
+            self.named.patterns.append(place)
+        elif self._is_there(place):
+            self._runs(word, folder)
+        elif place in self._folders:
+            self.named.patterns.append(f"{place}/**")
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        return frozenset(
+            name[: at.start()] for name in self._names for at in re.finditer("/", name)
+        )
 
     # -------------------------------------------------------------------------------------------------
     # recipes
@@ -563,7 +637,7 @@ class _Words:
             if self._is_there(included):
                 texts += self._included([word], folder, deep)
             else:  # a pattern, or made by a change
-                self.named.patterns.append(posixpath.normpath(word))
+                self.named.patterns.append(included)
                 glob = path_pattern(included)
                 there = [posixpath.relpath(one, folder or ".") for one in self._matching(glob)]
                 texts += self._included(there, folder, deep)
