@@ -356,7 +356,7 @@ class SuiteAsking:
 
     def _texts_elsewhere(self) -> Elsewhere:
         """Without the texts that a case of this run has too: what was said of them counts there.
-        Counted anew only where there are more of these.
+        Counted again only where there are more of these.
         """
         here = {one.name for one in self._waiting.values()}
         shared = frozenset(one for one in here if one in self.alongside or one in self.apart)

@@ -341,8 +341,8 @@ def _one_each(
     """The one place of each key, or none. Raises UsageError for a key that has several."""
     for key, places in zip(keys, found, strict=True):
         if len(places) > 1:
-            said = message.format(number=len(places), key=shown_cell(key))
-            raise UsageError(said, hint=hint)
+            problem = message.format(number=len(places), key=shown_cell(key))
+            raise UsageError(problem, hint=hint)
     return [next(iter(places), None) for places in found]
 
 

@@ -32,7 +32,7 @@ _CONTENT: Final = re.compile(rb"(?:version:)?sha256:[0-9a-f]{64}")
 class DeletionRequest:
     """Runs by name, or by a rule: those of this project that are older than so many days, those
     beyond the newest so many; with both rules, those that both mean.
-    `shown`: the runs that a person was shown and agreed to; None where nobody was asked.
+    `shown`: the runs that a person was shown and agreed to; None where no person was asked.
     """
 
     names: tuple[str, ...] = ()
@@ -162,9 +162,9 @@ def _columns_of(
 
 
 def _beyond(wholes: Sequence[_Whole], keep: int) -> list[_Whole]:
-    """Those older than the newest `keep` rows. A column without a table is no row."""
-    kept = [whole[0].id for whole in wholes if whole[0].kind != COLUMN][:keep]
-    return [whole for whole in wholes if not kept or whole[0].id < kept[-1]]
+    """Those older than the newest `keep` rows. A column without a table does not count as a row."""
+    newest = [whole[0].id for whole in wholes if whole[0].kind != COLUMN][:keep]
+    return [whole for whole in wholes if not newest or whole[0].id < newest[-1]]
 
 
 def _asked(store: DeletingStore, request: DeletionRequest) -> list[_Whole]:

@@ -318,10 +318,10 @@ class SuiteBeliefState(SuiteLoopState):
         """
         cases = {name: len(self._ids(name)) for name in (TRAIN, VAL, TEST)}
         least = {name: self._needed * count for name, count in cases.items()}
-        kept = least[TRAIN] + KEPT_FOR_TEST * least[TEST]
+        reserved = least[TRAIN] + KEPT_FOR_TEST * least[TEST]
         looks = {
             TRAIN: least[TRAIN],
-            VAL: max(min(LOOKS_PER_CASE * cases[VAL], self.calls_left - kept), least[VAL]),
+            VAL: max(min(LOOKS_PER_CASE * cases[VAL], self.calls_left - reserved), least[VAL]),
             TEST: max(self.calls_left, least[TEST]),
         }
         return ByNeed(

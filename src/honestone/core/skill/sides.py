@@ -8,7 +8,7 @@ that is read back has the figures that were shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, TypedDict, TypeVar, cast
 
@@ -355,6 +355,7 @@ def sides_from_plain(stored: Json) -> SidesComparison:
     plain = _object(stored, _PlainSides)
     comparison, spend = plain.get("comparison"), plain.get("usage")
     verdict = plain.get("verdict")
+    better, worse = _as_float(plain.get("better")), _as_float(plain.get("worse"))
     return SidesComparison(
         skill=_skill_from_plain(plain) if "candidate_results" in plain else None,
         baseline=None if verdict is None else _baseline_from_plain(plain),
@@ -362,10 +363,12 @@ def sides_from_plain(stored: Json) -> SidesComparison:
         reasons=_texts(plain.get("reasons")),
         delta=_as_float(plain.get("delta")),
         interval=_numbers(plain.get("interval")),
-        comparison=None if comparison is None else comparison_from_plain(comparison),
+        comparison=None
+        if comparison is None
+        else replace(comparison_from_plain(comparison), better=better, worse=worse),
         spend=None if spend is None else _spend_from_plain(spend),
-        better=_as_float(plain.get("better")),
-        worse=_as_float(plain.get("worse")),
+        better=better,
+        worse=worse,
     )
 
 

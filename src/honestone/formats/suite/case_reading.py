@@ -185,8 +185,8 @@ class CaseReading(SuiteValueReading):
     def require_prompts(
         self, names: Sequence[str], prompts: Sequence[SuitePrompt], path: FilePath, whose: str
     ) -> None:
-        """Report each name at `path`, the value of `prompts` of a case or a target, that is no prompt
-        of the suite.
+        """Report each name at `path`, the value of `prompts` of a case or a target, which the suite
+        does not have.
         """
         if not prompts:
             if "prompts" not in self.marked.value:  # else they are wrong themselves
@@ -204,11 +204,11 @@ class CaseReading(SuiteValueReading):
             # Of all cases that lack the same, the first is named.
             if (prompt.label, message) not in self.unfilled_prompts:
                 self.unfilled_prompts.add((prompt.label, message))
-                said = f"the prompt `{prompt.label}` in case `{case}`: {message}"
+                problem = f"the prompt `{prompt.label}` in case `{case}`: {message}"
                 if prompt.file is None:
-                    self.problem(said, prompt.path, hint)
+                    self.problem(problem, prompt.path, hint)
                 else:
-                    self.elsewhere(UsageError(said, place=prompt.file, hint=hint), prompt.path)
+                    self.elsewhere(UsageError(problem, place=prompt.file, hint=hint), prompt.path)
 
         return tuple(
             Message(one.role, fill_text(one.content, known, unfilled)) for one in prompt.messages

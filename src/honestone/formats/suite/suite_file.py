@@ -154,7 +154,7 @@ class _SuiteReading(CaseReading):
                 )
 
     def _check_prompts_of_targets(self, got: Got) -> None:
-        """Report each name among the `prompts` of a target that is no prompt of the suite: the
+        """Report each name among the `prompts` of a target which the suite does not have: the
         target would not be asked.
         """
         is_list = "target" in got and isinstance(self.marked.value["target"], list)

@@ -45,15 +45,15 @@ def read_expected(row: Mapping[str, str], file: Path, line: int) -> JsonObject:
             raise UsageError(
                 "a row of a table names neither files nor code", place=place, hint=_HINT
             )
-    said: JsonObject = {}
+    described: JsonObject = {}
     if "description" in test:
-        said = {"metadata": {"description": test["description"]}}
+        described = {"metadata": {"description": test["description"]}}
     if "assert" in test:
-        return {**said, "rubric": _rubric(test, file, line)}
+        return {**described, "rubric": _rubric(test, file, line)}
     if "threshold" in test:
         hint = "write `threshold` into a rubric of the suite, or give the row an `__expected`"
         raise UsageError("`__threshold` of a row that expects nothing", place=place, hint=hint)
-    return said
+    return described
 
 
 def _rubric(test: Mapping[str, Any], file: Path, line: int) -> Any:

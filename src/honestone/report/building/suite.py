@@ -378,8 +378,8 @@ def case_document(
 
 def _with_chance(found: CaseDoc, record: CaseRecord) -> CaseDoc:
     """The case with `passes`, where it is not what the rest of the document says."""
-    is_said = record.case.expect is None and found.chance is not None
-    if found.belief is None or is_said:
+    is_stated = record.case.expect is None and found.chance is not None
+    if found.belief is None or is_stated:
         return found
     chance = record.believed_as.alone
     return found if chance == found.chance else replace(found, passes=chance)

@@ -149,7 +149,8 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
             return self.passes
         chance = None if self.belief is None else self.belief.probability
         likelier = chance is not None and chance >= EVEN
-        return chance if self.status == ("passed" if likelier else "failed") else None
+        stated = "passed" if likelier else "failed"
+        return chance if self.status == stated else None
 
     @property
     def name(self) -> str:
