@@ -11,16 +11,13 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias
 
 from honestone.core.checking.command_texts import (
-    BLOCK_ENDS,
     KEYWORDS,
-    after_keywords,
     asked_for_includes,
     commands_of,
     commands_of_makefile,
@@ -35,12 +32,14 @@ from honestone.core.checking.command_texts import (
 )
 from honestone.core.checking.known_programs import (
     SHELLS,
+    SHORT_OPTIONS,
     is_measure,
     plain_name,
     recipe_of,
     recipes,
 )
 from honestone.core.checking.patterns import path_pattern
+from honestone.core.checking.shell_values import ShellValues, pipelines
 
 # What a file of this name holds, as the command sees it; None where there is none.
 ReadFile: TypeAlias = Callable[[str], bytes | None]
@@ -59,38 +58,10 @@ _WRAPPERS: Final = frozenset(
     " parallel script unbuffer coverage caffeinate taskset systemd-run busybox nix-shell mise asdf corepack".split()
 )
 _SUBCOMMANDS: Final = frozenset({"run", "exec", "dlx", "x", "tool", "shell", "--"})
-_PIPED: Final = re.compile(r"(?:^|[^|])\|&?[({]*$")
-_LONGEST_PATH: Final = 4_096
-_MOST_MEANT: Final = 500
 _PACKAGE_RUNNERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
 _COMPARERS: Final = frozenset({"diff", "cmp", "comm", "colordiff", "icdiff"})
 
-# Options of programs that only look at their operands: which short ones take a file that they judge
-# by.
-_SHORT_OPTIONS: Final = {
-    **dict.fromkeys(("grep", "egrep", "fgrep", "rg", "jq"), "f"),
-    **dict.fromkeys(
-        (
-            "eslint",
-            "yamllint",
-            "markdownlint",
-            "mdl",
-            "golangci-lint",
-            "tflint",
-            "bandit",
-            "rubocop",
-        ),
-        "c",
-    ),
-    **dict.fromkeys(("tsc", "pyright", "basedpyright"), "p"),
-    "codespell": "IDx",
-    "ajv": "sr",
-    "typos": "c",
-    "phpstan": "c",
-    "hadolint": "c",
-    "cspell": "c",
-    "ansible-lint": "c",
-}
+# Those of programs that are not known.
 _SHORT_OF_OTHERS: Final = "cfrp"
 _SETTING_OPTION: Final = re.compile(
     r"conf|rc$|rule|setting|ignore|exclude|plugin|schema|expect|reference|baseline|pattern|template|project|require|import"
@@ -152,20 +123,16 @@ class _Words:
     def __init__(self, read: ReadFile, names: Collection[str], words: Sequence[str]) -> None:
         self.named = NamedFiles()
         self._read, self._names = read, names
-        self._left = _MOST_COMMANDS
         self._followed: set[tuple[str, str]] = set()
-        # What the variables of a shell's loops may be, and the commands whose output the one that
-        # is read now is given.
-        self._loops: ChainMap[str, Sequence[str]] = ChainMap({})
-        self._feeding: Sequence[Sequence[str]] = (words,)
+        self._shell_values = ShellValues((words,), _MOST_COMMANDS)
 
     # ------------------------------------------------------------------------------------------------
     # one command
 
     def command(self, words: list[str], folder: str, deep: int) -> None:
-        self._left -= 1
+        self._shell_values.left -= 1
         words = self._after_assignments(words, folder)
-        if not words or deep < 0 or self._left < 0:
+        if not words or deep < 0 or self._shell_values.left < 0:
             return
         name = plain_name(words[0])
         self._program(words[0], name, folder)
@@ -213,7 +180,7 @@ class _Words:
         place = self._place(word, folder)
         if re.search(r"[$`]", word):
             self.named.unclear.append(word)
-            for one in self._meant(word):
+            for one in self._shell_values.meant(word):
                 self._may_run(one, folder)
         elif re.search(r"[*?\[]", word):
             self.named.patterns.append(place)
@@ -247,7 +214,7 @@ class _Words:
             self._imports_by(" ".join(words[1:]), folder)
         if recipe_of(name).files:
             self._settings(words, folder)
-        short = _SHORT_OPTIONS.get(name, "" if reads else _SHORT_OF_OTHERS)
+        short = SHORT_OPTIONS.get(name, "" if reads else _SHORT_OF_OTHERS)
         for at, word in enumerate(words[1:], 1):
             following = words[at + 1] if at + 1 < len(words) else ""
             option, is_given, value = word.partition("=")
@@ -452,7 +419,7 @@ class _Words:
             return
         if is_inline and _FINDS_OUT.search(text):
             self.named.unclear.append(text)
-        self._feeding = ()  # what it starts is given something else
+        self._shell_values.feeding = ()  # what it starts is given something else
         for node in ast.walk(tree):
             if isinstance(node, ast.List | ast.Tuple):
                 words = [
@@ -493,76 +460,39 @@ class _Words:
 
     def shell_text(self, text: str, folder: str, deep: int) -> None:
         """Every command in a text that a shell would run."""
-        if deep < 0 or self._left < 0 or (folder, text) in self._followed:
+        if deep < 0 or self._shell_values.left < 0 or (folder, text) in self._followed:
             return
         self._followed.add((folder, text))
         for inner in re.findall(r"\$\(([^()]*)\)|`([^`]*)`", text):
             self.shell_text("".join(inner), folder, deep - 1)
-        around = self._loops, self._feeding
-        self._loops = self._loops.new_child()
+        values = self._shell_values
+        around = values.loops, values.feeding
+        values.loops = values.loops.new_child()
         lines = re.sub(r"\|[ \t]*\n", "| ", text.replace("\\\n", " ")).splitlines()
         commands = [one for line in lines for one in separated_commands(line)]
         fed = [word for _, words in commands if words[0] == "done" for word in words[1:]]
-        begin = 0  # of the pipeline
-        for at, (before, words) in enumerate(commands):
-            if self._left < 0:
+        following = [*commands[1:], ("", [])]
+        for pipeline, (before, after) in zip(pipelines(commands), following, strict=True):
+            values.feeding, words = pipeline, pipeline[-1]
+            if values.left < 0:
                 break
-            if not _PIPED.search(before):
-                begin = at
-            elif re.search("[)}]", before) or commands[at - 1][1][0] in BLOCK_ENDS:
-                begin = 0  # what a whole block prints
-            self._feeding = [one for _, one in commands[begin : at + 1]]
-            following = commands[at + 1] if at + 1 < len(commands) else ("", [])
-            if words[-1].endswith("$") and following[0].startswith("("):  # `$(ls checks)`
-                self._loops["$"] = self._printed_by(following[1])
-            self._note_loop(words, fed)
+            if words[-1].endswith("$") and before.startswith("("):  # `$(ls checks)`
+                values.loops["$"] = values.printed_by(after)
+            values.note_loop(words, fed)
             if words[0] == "cd":
                 folder = posixpath.join(folder, words[1]) if len(words) > 1 else folder
             else:
                 self.command(words, folder, deep - 1)
-        self._loops, self._feeding = around
-
-    def _note_loop(self, words: Sequence[str], fed: Sequence[str]) -> None:
-        """What `for NAME in A B` gives to NAME, and what `read NAME` may."""
-        words = after_keywords(words)
-        if words[:1] == ["for"] and words[2:3] == ["in"]:
-            values = (one for word in words[3:] for one in self._meant(word) or [word.strip("`")])
-            self._loops[words[1]] = [one for one in values if len(one) <= _LONGEST_PATH]
-        elif "read" in words[:2]:  # `IFS= read`
-            values = (one for before in self._feeding for one in self._printed_by(before))
-            given = [*fed, *values]
-            self._loops.update(dict.fromkeys(words[words.index("read") + 1 :], given))
-
-    def _meant(self, word: str) -> list[str]:
-        """What a word may be with the variables of loops put in; nothing where it has none."""
-        if word == "$":
-            return list(self._loops.get("$", ()))
-        found = [word]
-        for name in dict.fromkeys(re.findall(r"\$\{?(\w+)", word)):
-            values = self._loops.get(name, ())
-            if not values:
-                continue
-            longest = len(word) + word.count("$") * max(map(len, values))
-            if longest > _LONGEST_PATH or len(found) * len(values) > max(_MOST_MEANT, len(values)):
-                return []
-            sign = re.compile(rf"\${name}\b|\$\{{{name}\b[^}}]*\}}")
-            found = [value.join(sign.split(one)) for one in found for value in values]
-        self._left -= len(found)
-        return found if found != [word] else []
-
-    def _printed_by(self, words: Sequence[str]) -> list[str]:
-        """The files and patterns whose names or content a command prints."""
-        operands = printed_operands(words) or ()
-        return [one for word in operands for one in self._meant(word) or [word]]
+        values.loops, values.feeding = around
 
     def _run_what_comes_in(self, folder: str) -> None:
         """A shell or interpreter that is given its script by a pipe, or the name by `-exec`."""
-        for words in self._feeding:
-            printed = dict.fromkeys(self._printed_by(words))
-            self._left -= len(printed)
+        for words in self._shell_values.feeding:
+            printed = dict.fromkeys(self._shell_values.printed_by(words))
+            self._shell_values.left -= len(printed)
             for word in printed:
                 self._may_run(word, folder)
-            if words is not self._feeding[-1] and printed_operands(words) is None:
+            if words is not self._shell_values.feeding[-1] and printed_operands(words) is None:
                 self.named.unclear.append(f"{' '.join(words)} |")
 
     def _may_run(self, word: str, folder: str) -> None:
@@ -639,12 +569,13 @@ class _Words:
             else:  # a pattern, or made by a change
                 self.named.patterns.append(included)
                 glob = path_pattern(included)
-                there = [posixpath.relpath(one, folder or ".") for one in self._matching(glob)]
+                there = [
+                    posixpath.relpath(one, folder or ".")
+                    for one in self._names
+                    if glob.fullmatch(one)
+                ]
                 texts += self._included(there, folder, deep)
         return "\n".join(texts)
-
-    def _matching(self, glob: re.Pattern[str]) -> list[str]:
-        return [name for name in self._names if glob.fullmatch(name)]
 
     def _included(self, names: Iterable[str], folder: str, deep: int) -> list[str]:
         if deep <= 0:

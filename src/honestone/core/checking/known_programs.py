@@ -13,6 +13,33 @@ from typing import Final
 
 from honestone.core.tables import table_text
 
+# Options of programs that only look at their operands: which short ones take a file that they judge
+# by.
+SHORT_OPTIONS: Final = {
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rg", "jq"), "f"),
+    **dict.fromkeys(
+        (
+            "eslint",
+            "yamllint",
+            "markdownlint",
+            "mdl",
+            "golangci-lint",
+            "tflint",
+            "bandit",
+            "rubocop",
+        ),
+        "c",
+    ),
+    **dict.fromkeys(("tsc", "pyright", "basedpyright"), "p"),
+    "codespell": "IDx",
+    "ajv": "sr",
+    "typos": "c",
+    "phpstan": "c",
+    "hadolint": "c",
+    "cspell": "c",
+    "ansible-lint": "c",
+}
+
 SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox"})
 
 
