@@ -372,6 +372,9 @@ def test_a_small_makefile_takes_little_time_and_memory(text: str) -> None:
         ("cat jj.py | python3 -", set(), {"jj.py"}),
         ("grep -h '^[a-z].*' run.sh | sh", set(), {"run.sh"}),
         ("find checks -name '*.sh' -exec sh {} +", {"checks/**/*.sh"}, set()),
+        # Nothing.
+        ("", set(), set()),
+        ("# a comment", set(), set()),
         # What is only looked at.
         ('for f in docs/*.md; do "$TOOLS/lint" "$f" || exit 1; done', set(), set()),
         ('"$D/lint" docs README.md', set(), set()),

@@ -124,3 +124,11 @@ def test_ten_thousand_cases_are_summed_by_their_answers() -> None:
     assert found is not None
     assert found.probability > 0.9 and found.looks == 20_000
     assert found.subject == "at least 9,000 of 10,000 cases pass"
+
+
+@given(st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.floats(0, 1), min_size=2))
+def test_the_order_of_cases_changes_no_figure(now: dict[str, float]) -> None:
+    """Not in the last digit: the same comparison prints the same again."""
+    before = {id: 1.0 - chance / 2 for id, chance in now.items()}
+    turned = dict(reversed(now.items()))
+    assert better_than(now, before) == better_than(turned, before)

@@ -274,7 +274,7 @@ def better_than(now: Mapping[str, float], before: Mapping[str, float]) -> tuple[
     probability that it passes.
     """
     found = {0: 1.0}
-    for id in now.keys() & before.keys():
+    for id in sorted(now.keys() & before.keys()):  # sums of floats depend on the order
         up, down = now[id] * (1.0 - before[id]), before[id] * (1.0 - now[id])
         moved: dict[int, float] = {}
         for by, chance in found.items():

@@ -472,7 +472,7 @@ class _Words:
         commands = [one for line in lines for one in separated_commands(line)]
         fed = [word for _, words in commands if words[0] == "done" for word in words[1:]]
         following = [*commands[1:], ("", [])]
-        for pipeline, (before, after) in zip(pipelines(commands), following, strict=True):
+        for pipeline, (before, after) in zip(pipelines(commands), following, strict=False):
             values.feeding, words = pipeline, pipeline[-1]
             if values.left < 0:
                 break

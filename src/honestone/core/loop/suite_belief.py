@@ -269,7 +269,7 @@ class SuiteBeliefState(SuiteLoopState):
         """By the cases of every split that both were run on."""
         splits = (VAL, TRAIN, TEST)
         now, before = self._moved(version, self.original, *splits)
-        won = sum([now[id] - before[id] for id in now.keys() & before.keys()])
+        won = sum([now[id] - before[id] for id in sorted(now.keys() & before.keys())])
         cases = sum([len(self._ids(split)) for split in splits])
         return Better(better_than(now, before)[0], 100.0 * won / cases)
 
