@@ -269,7 +269,8 @@ def test_questions_about_a_context_are_asked_of_judges(desk: Desk) -> None:
     ]
     desk.file("c.yaml", json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], "tests": tests}))
     shown = desk.run("suite", "show", "c.yaml")
-    assert shown.code == 0 and shown.out.count("Open at nine.") == 3 and "When?" in shown.out
+    # The variable, and the three questions about it.
+    assert shown.code == 0 and shown.out.count("Open at nine.") == 4 and "When?" in shown.out
     del tests[0]["vars"]["context"]  # type: ignore[attr-defined]
     desk.file("c.yaml", json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], "tests": tests}))
     found = desk.run("suite", "check", "c.yaml")

@@ -154,7 +154,7 @@ def test_what_cannot_be_told_could_not_be_judged(no_time_here: list[bytes]) -> N
     check = read_check({"latency": 5})
     output = Output(text="", trace=Trace(extra=cast(Any, {"held": lambda: None})))
     (found,) = asyncio.run(CheckRunner(Path()).run([check], FOLDER, output))
-    assert found.met is None and "no process can be told of it" in str(found.note)
+    assert found.met is None and "no process can be given it" in str(found.note)
 
 
 def test_it_imports_from_where_we_do(
