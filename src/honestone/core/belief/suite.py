@@ -19,11 +19,13 @@ from honestone.core.belief.counting import binomial, convolved
 from honestone.core.belief.errors import ErrorModel, History
 from honestone.core.belief.stated import Ground, StatedBelief, settled
 from honestone.core.belief.verdict import (
+    CLOSE,
     Assumption,
     ItemTally,
     TextBelief,
     assumptions,
     shares_met,
+    uncertain,
 )
 
 # Shares of items that are met over a suite: many suites pass as a whole.
@@ -31,7 +33,6 @@ SUITE_SHARES: Final = (0.3, 0.6, 0.85, 0.95, 0.99)
 # Looks a case, where nothing else is said.
 LOOKS_PER_CASE: Final = 6
 _TAIL: Final = 1e-12
-_CLOSE: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +222,7 @@ def all_reached(suites: Sequence[SuiteBelief]) -> SuiteChance:
         for suite in suites:
             found = SuiteChance(*map(mul, found, suite.under(one)))
         totals = list(map(add, totals, found))
-    return SuiteChance(*map(_inside, totals))
+    return SuiteChance(*map(uncertain, totals))
 
 
 def _tallies(texts: Sequence[TextBelief]) -> list[ItemTally]:
@@ -263,10 +264,6 @@ def _alike(texts: Sequence[TextBelief]) -> list[tuple[TextBelief, int]]:
         first.setdefault(key, text)
         counts[key] = counts.get(key, 0) + 1
     return [(text, counts[key]) for key, text in first.items()]
-
-
-def _inside(chance: float) -> float:
-    return min(max(chance, _CLOSE), 1.0 - _CLOSE)
 
 
 def better_than(now: Mapping[str, float], before: Mapping[str, float]) -> tuple[float, float]:
@@ -348,5 +345,5 @@ def _stated(chance: SuiteChance, sure: Fraction | None) -> float:
         return chance.low
     if chance.high <= 1.0 - target:
         return chance.high
-    inside = min(max(chance.chance, 1.0 - target + _CLOSE), target - _CLOSE)
+    inside = min(max(chance.chance, 1.0 - target + CLOSE), target - CLOSE)
     return min(max(inside, chance.low), chance.high)

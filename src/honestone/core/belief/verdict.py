@@ -32,7 +32,7 @@ SHARED_OF_SCORES: Final = 0.35
 # Assumptions less probable than this share of the most probable one do not count.
 NEGLIGIBLE: Final = 2e-3
 # A probability that differs from certainty by less is certainty.
-_CLOSE: Final = 1e-12
+CLOSE: Final = 1e-12
 
 
 class Assumption(NamedTuple):
@@ -102,6 +102,11 @@ def _log_by_share(
         met: sum([count * log(met * one.met + (1.0 - met) * one.unmet) for one, count in known])
         for met in shares
     }
+
+
+def uncertain(chance: float) -> float:
+    """The probability, short of the certainty that code alone gives."""
+    return min(max(chance, CLOSE), 1.0 - CLOSE)
 
 
 def met_odds(assumption: Assumption, history: History) -> float:
@@ -245,8 +250,7 @@ class TextBelief:
             return bounds
         if not self.looks:
             return None
-        found = self._mixed()
-        return min(max(found, _CLOSE), 1.0 - _CLOSE)
+        return uncertain(self._mixed())
 
     def _bounds(self) -> float | None:
         """0 or 1 where no answer of a judge can change it."""

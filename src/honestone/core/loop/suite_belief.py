@@ -9,8 +9,9 @@ same output are one text. All splits of a version share the evidence about the j
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil
 from typing import Final
 
@@ -24,7 +25,7 @@ from honestone.core.belief.suite import (
     all_reached,
     better_than,
 )
-from honestone.core.belief.verdict import TextBelief
+from honestone.core.belief.verdict import CLOSE, TextBelief
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.events import (
     BallotCast,
@@ -36,14 +37,13 @@ from honestone.core.events import (
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Outcome, Verdict
-from honestone.core.loop.state import Accept, LoopLimits, LoopState, RollBack
+from honestone.core.loop.state import Accept, LoopState, RollBack
 from honestone.core.loop.suite_loop import (
     TEST,
     TRAIN,
     VAL,
     KeepWhatHelps,
     SuiteLoopState,
-    TaskScorer,
     move,
     not_run,
     state_of_suite,
@@ -57,7 +57,6 @@ SPLIT_SURE: Final = 0.975
 HOPELESS: Final = 0.2
 # Looks of each judge of a quorum at each case of test that are kept while val is asked on.
 KEPT_FOR_TEST: Final = 2
-_CLOSE: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,34 +151,25 @@ class SuiteBeliefState(SuiteLoopState):
         items = next(one.items for one in rubric.criteria if one.id == split)
         return [item.id for item in items]
 
-    def _texts_of(self, version: str) -> list[TextBelief]:
-        """Every text of a version that has a look, once."""
-        names = {
-            one.text
-            for split in (VAL, TRAIN, TEST)
-            for one in self.answers.get((version, split), ())
-        }
-        found = [self._texts[name] for name in sorted(names) if name in self._texts]
-        return [text for text in found if text.looks]
+    def _answers_of(self, version: str) -> Iterator[CaseAnswers]:
+        for split in (VAL, TRAIN, TEST):
+            yield from self.answers.get((version, split), ())
 
-    def _texts_alongside(self, version: str) -> list[TextBelief]:
+    def _texts_of(self, version: str) -> dict[str, TextBelief]:
+        """Every text of a version that has a look, by its name."""
+        names = sorted({one.text for one in self._answers_of(version)})
+        found = {name: self._texts[name] for name in names if name in self._texts}
+        return {name: text for name, text in found.items() if text.looks}
+
+    def _texts_alongside(self, version: str) -> dict[str, TextBelief]:
         """Those of a version that say how many cases pass: turned ones do not."""
-        turned = {
-            id(self._texts.get(one.text))
-            for split in (VAL, TRAIN, TEST)
-            for one in self.answers.get((version, split), ())
-            if one.is_turned
-        }
-        return [text for text in self._texts_of(version) if id(text) not in turned]
+        turned = {one.text for one in self._answers_of(version) if one.is_turned}
+        return {name: text for name, text in self._texts_of(version).items() if name not in turned}
 
-    def _texts_apart(self, version: str) -> list[TextBelief]:
+    def _texts_apart(self, version: str) -> dict[str, TextBelief]:
         """Texts that say how judges err: those of other versions, and turned ones of this one."""
-        own = set(map(id, self._texts_alongside(version)))
-        return [text for text in self._texts.values() if text.looks and id(text) not in own]
-
-    def _named(self, texts: Sequence[TextBelief]) -> dict[str, TextBelief]:
-        wanted = set(map(id, texts))
-        return {name: text for name, text in self._texts.items() if id(text) in wanted}
+        own = self._texts_alongside(version)
+        return {name: text for name, text in self._texts.items() if text.looks and name not in own}
 
     def _suite(self, version: str, split: str) -> SuiteBelief:
         if (version, split) not in self._known.suites:
@@ -187,8 +177,8 @@ class SuiteBeliefState(SuiteLoopState):
             self._known.suites[version, split] = SuiteBelief(
                 cases,
                 ceil(self.rubric.threshold * len(cases)),
-                self._texts_alongside(version),
-                self._texts_apart(version),
+                list(self._texts_alongside(version).values()),
+                list(self._texts_apart(version).values()),
             )
         return self._known.suites[version, split]
 
@@ -213,7 +203,7 @@ class SuiteBeliefState(SuiteLoopState):
         if (version, VAL) not in self.answers:
             return None
         found = self.chance(version, VAL, TEST)
-        return max(found.low, min(found.chance, LEAST_STATED - _CLOSE))
+        return max(found.low, min(found.chance, LEAST_STATED - CLOSE))
 
     def stated(self, version: str) -> StatedBelief | None:
         """How sure it is that a version reaches the bars of val and test, as reports state it."""
@@ -221,7 +211,7 @@ class SuiteBeliefState(SuiteLoopState):
         if chance is None:
             return None
         looks: dict[str, int] = {}
-        for text in self._texts_of(version):
+        for text in self._texts_of(version).values():
             for judge, count in text.looks.items():
                 looks[judge] = looks.get(judge, 0) + count
         rows = [Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()]
@@ -329,8 +319,8 @@ class SuiteBeliefState(SuiteLoopState):
             once=split == TRAIN
             or (split == TEST and version == self.original and bool(self.rounds)),
             known=self.looks_at,
-            alongside=self._named(self._texts_alongside(version)),
-            apart=self._named(self._texts_apart(version)),
+            alongside=self._texts_alongside(version),
+            apart=self._texts_apart(version),
         )
 
 
@@ -339,15 +329,7 @@ def state_of_suite_run(started: Event) -> SuiteLoopState:
     assert isinstance(started, SuiteImprovementStarted)
     if not started.rubrics:
         return state_of_suite(started)
-    return SuiteBeliefState(
-        scorer=TaskScorer(started.rubric),
-        certifier=TaskScorer(started.certifying),
-        limits=LoopLimits.of(started),
-        original=started.artifact.digest,
-        candidates=started.candidates,
-        strict=started.require_improvement,
-        rubrics=started.rubrics,
-    )
+    return state_of_suite(started, partial(SuiteBeliefState, rubrics=started.rubrics))
 
 
 @dataclass(frozen=True, slots=True)

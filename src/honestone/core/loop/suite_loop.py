@@ -371,10 +371,12 @@ def paired_interval(before: Line, after: Line) -> tuple[Fraction, Fraction] | No
     return bootstrap_pairs((then[line.item.id], line.met) for line in after.items)
 
 
-def state_of_suite(started: Event) -> SuiteLoopState:
-    """The state of a run over a suite before its first event."""
+def state_of_suite(
+    started: Event, of: Callable[..., SuiteLoopState] = SuiteLoopState
+) -> SuiteLoopState:
+    """The state of a run over a suite before its first event. `of` makes it."""
     assert isinstance(started, SuiteImprovementStarted)
-    return SuiteLoopState(
+    return of(
         scorer=TaskScorer(started.rubric),
         certifier=TaskScorer(started.certifying),
         limits=LoopLimits.of(started),
