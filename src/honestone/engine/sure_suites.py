@@ -234,8 +234,8 @@ class SuiteAsking:
 
     @property
     def _looks(self) -> int:
-        """Those that count against the limit. A look that an earlier process of this run paid is recalled as one that
-        another run did, so as many count as this one paid.
+        """Those that count against the limit. A look that an earlier process of this run paid is
+        recalled as one of another run is, so as many count as this one paid.
         """
         if self.paid_before is None:
             return self._seen

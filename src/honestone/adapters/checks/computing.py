@@ -83,11 +83,7 @@ async def answers_in_reach(
     slow = [one for one in checks if text_checks.needs_time(one, text)]
     if not slow:
         return [one.evaluate(text) for one in checks]
-    slow_answers = iter(await _slow_answers(slow, text, setting))
-    return [
-        next(slow_answers) if text_checks.needs_time(one, text) else one.evaluate(text)
-        for one in checks
-    ]
+    return text_checks.among_quick(checks, text, await _slow_answers(slow, text, setting))
 
 
 async def _slow_answers(

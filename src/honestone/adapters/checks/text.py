@@ -9,7 +9,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Final, TypeVar
@@ -55,12 +55,22 @@ def text_answers(checks: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
     slow = [one for one in checks if needs_time(one, text)]
     if len(slow) > 1 and can_interrupt():
         try:
-            found = iter(in_time(lambda: [one.evaluate(text) for one in slow], PATTERN_SECONDS))
+            found = in_time(lambda: [one.evaluate(text) for one in slow], PATTERN_SECONDS)
         except TookTooLong:
             pass
         else:
-            return [next(found) if needs_time(one, text) else one.evaluate(text) for one in checks]
+            return among_quick(checks, text, found)
     return [text_answer(one, text) for one in checks]
+
+
+def among_quick(
+    checks: Sequence[TextCheck], text: str, slow_answers: Iterable[CheckAnswer]
+) -> list[CheckAnswer]:
+    """The answers of all checks in their order: `slow_answers` are those of the ones that need
+    time.
+    """
+    answers = iter(slow_answers)
+    return [next(answers) if needs_time(one, text) else one.evaluate(text) for one in checks]
 
 
 def needs_time(compiled: TextCheck, text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 
 from honestone.app.judging.sure import refuse_limit_alone, refuse_other_ways, sure_of_suite
 from honestone.app.suites.contracts import rubrics_by_identity
@@ -96,12 +97,11 @@ def asking_of(
     if bar.sure is None or not plan.seats:
         return None
     cases = sum(one.case.skip is None for one in record.cases.values())
+    asking = partial(
+        SuiteAsking, panel=panel, record=record, need=bar.need(cases), target=float(bar.sure)
+    )
     if by_need is not None:
-        return SuiteAsking(
-            panel=panel,
-            record=record,
-            need=bar.need(cases),
-            target=float(bar.sure),
+        return asking(
             most=by_need.looks,
             paid_before=paid_before,
             asks_all=True,
@@ -111,11 +111,7 @@ def asking_of(
             apart=by_need.apart,
             hopeless=by_need.hopeless,
         )
-    return SuiteAsking(
-        panel=panel,
-        record=record,
-        need=bar.need(cases),
-        target=float(bar.sure),
+    return asking(
         most=bar.looks(cases),
         # A comparison needs an answer about every case of both sides.
         asks_all=plan.request.all_cases or plan.request.baseline is not None,
