@@ -194,7 +194,9 @@ def test_labels_by_a_function_and_from_a_table(tmp_path: Path) -> None:
         honestone.label(texts, POLITE, answers=[{"id": "a.txt", "rude": True}])
 
 
-@pytest.mark.parametrize("name", ["acalibrate", "anoise", "aaudit", "arescore", "aevaluate_many"])
+@pytest.mark.parametrize(
+    "name", ["acalibrate", "anoise", "aaudit", "alabel", "arescore", "aevaluate_many"]
+)
 def test_awaited_forms(name: str) -> None:
     """They are coroutine functions, with the options of the other form."""
     form, plain = getattr(honestone, name), getattr(honestone, name[1:])

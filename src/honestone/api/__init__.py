@@ -26,6 +26,7 @@ from honestone.app.between_calls import keeping_open
 from honestone.app.doors import given
 from honestone.app.doors.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.doors.quiet import Quiet
+from honestone.app.event_loop import run_stoppable
 from honestone.app.improving.improve import ImprovementResult
 from honestone.app.improving.improve import improve as improve_artifact
 from honestone.app.improving.loop import ImprovementRequest
@@ -59,7 +60,6 @@ from honestone.core.numbers import exact
 from honestone.core.record.summary import RunSummary
 from honestone.ports import Function, Judge, Target, Worker
 from honestone.report.documents import JsonDocument
-from honestone.system.event_loop import run_blocking
 
 __all__ = [
     "ComparisonResult",
@@ -121,7 +121,7 @@ def evaluate(
         finds_judges=False,
         keep=store is not None,
     )
-    return run_blocking(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
+    return run_stoppable(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
 
 
 @checked
@@ -178,10 +178,10 @@ def evaluate_many(
         keep=store is not None,
     )
     if isinstance(texts, GivenTable):
-        return run_blocking(
+        return run_stoppable(
             lambda: keeping_open(lambda: evaluate_table(workspace, texts, request, Quiet()))
         )
-    return run_blocking(
+    return run_stoppable(
         lambda: keeping_open(lambda: evaluate_artifacts(workspace, request, Quiet()))
     )
 
@@ -295,7 +295,7 @@ def run_suite(
         accept_loss=accept_loss,
         locked=locked,
     )
-    return run_blocking(lambda: evaluate_columns(workspace, request, Quiet()))
+    return run_stoppable(lambda: evaluate_columns(workspace, request, Quiet()))
 
 
 @checked
@@ -386,7 +386,7 @@ def improve(
         min_pass_rate=min_pass_rate,
         require_improvement=require_improvement,
     )
-    return run_blocking(lambda: improve_artifact(workspace, request, Quiet()))
+    return run_stoppable(lambda: improve_artifact(workspace, request, Quiet()))
 
 
 aevaluate = awaited(evaluate, "aevaluate")
@@ -438,7 +438,7 @@ def step(
             ended=ended,
             message=message[:2000],
         )
-        result = run_blocking(
+        result = run_stoppable(
             lambda: resume_steps(workspace, run, submission, Quiet(), StepsForm(session=session))
         )
     else:
@@ -458,7 +458,7 @@ def step(
             dry_run=dry_run,
             output=None if output is None else Path(output),
         )
-        result = run_blocking(
+        result = run_stoppable(
             lambda: start_steps(workspace, request, Quiet(), StepsForm(session=session))
         )
     result.hand_out()
@@ -513,7 +513,7 @@ def run_stages(
         None if state_root is None else Path(state_root),
         None if output is None else Path(output),
     )
-    return run_blocking(lambda: run_all_stages(request, files, Quiet()))
+    return run_stoppable(lambda: run_all_stages(request, files, Quiet()))
 
 
 def _rows(suite: object) -> object:

@@ -7,12 +7,14 @@ Without `store` nothing is stored.
 
 from __future__ import annotations
 
+import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from honestone.api.calls import awaited, checked, make_judging, make_workspace, one_or_several
 from honestone.app.doors import given
@@ -25,8 +27,9 @@ from honestone.app.doors.measured import (
     RecordedResult,
 )
 from honestone.app.doors.quiet import Quiet
+from honestone.app.event_loop import run_stoppable
 from honestone.app.judging.given_tables import GivenTexts, plain_rows, texts_by_id
-from honestone.app.judging.labelling import AskPerson, Labels, label_texts
+from honestone.app.judging.labelling import AskPerson, Labels, label_texts, require_rater
 from honestone.app.judging.rubric_plan import load_rubric
 from honestone.app.keywords import JudgingKeywords
 from honestone.app.runs.rescore import RescoreRequest
@@ -37,13 +40,17 @@ from honestone.app.trust.agreement import AgreementRequest, measure_agreement
 from honestone.app.trust.audit import AuditRequest, below
 from honestone.app.trust.audit import audit as audit_judges
 from honestone.app.trust.calibrate import CalibrateRequest, calibrate_judges
+from honestone.app.trust.label import LabelRequest, LabelSession
 from honestone.app.trust.noise import LOOKS, NoiseRequest, measure_noise
 from honestone.app.workspace import Workspace
 from honestone.core.audit.verdict import Tier
+from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Rubric
 from honestone.core.statistics.agreement import Level
 from honestone.formats.ratings import Columns, parse_scale
-from honestone.system.event_loop import run_blocking
+
+if TYPE_CHECKING:
+    from honestone.view.server import Address
 
 __all__ = [
     "AgreementResult",
@@ -55,6 +62,7 @@ __all__ = [
     "aaudit",
     "acalibrate",
     "agreement",
+    "alabel",
     "anoise",
     "arescore",
     "audit",
@@ -85,7 +93,7 @@ def _with_store(
 ) -> T:
     """Run a use case in the workspace of a call."""
     with _stored(folder, store) as workspace:
-        return run_blocking(lambda: work(workspace))
+        return run_stoppable(lambda: work(workspace))
 
 
 @checked
@@ -219,25 +227,43 @@ def label(
     artifacts: GivenTexts,
     rubric: GivenRubric,
     *,
-    answers: AskPerson | GivenTexts,
+    answers: AskPerson | GivenTexts | None = None,
     rater: str = "me",
     text: str | None = None,
     id: str | None = None,
     labels: GivenPath | None = None,
     sample: int | None = None,
+    port: int | None = None,
+    no_open: bool = False,
     folder: GivenPath | None = None,
 ) -> Labels:
     """Collect a person's answers about texts, as labels that judges can be measured against.
 
     `artifacts` are as in `evaluate_many`. `answers` is a function of a text and a requirement that
     returns yes or no, a number or None (a skip), and may ask a person; or a table with a column `id`
-    and one for each criterion. `labels` is a file to write, which `calibrate` reads. `sample`: how
-    many of the texts to label. `result.calibrate(labels.to_frame())` takes what is returned. The
-    command `honestone label` opens a web page for labelling.
+    and one for each criterion. Without `answers` a page of this machine opens in the browser and
+    asks, as `honestone label --browser` does; the call returns once every item is answered or
+    skipped, or the person ends it there or with Ctrl-C. `port` is that of the page; `no_open` prints
+    its address and opens no browser. `labels` is a file to write, which `calibrate` reads; on a
+    page a NAME.jsonl, which has each answer at once, and with which the same call resumes.
+    `sample`: how many of the texts to label. `result.calibrate(labels.to_frame())` takes what is
+    returned.
+
+    Raises UsageError for a wrong call, and for a page where there is neither a screen nor `port`
+    or `no_open`.
     """
     workspace = make_workspace(folder, None)
     texts = texts_by_id(artifacts, text, id, workspace)
     plan = given.a_rubric(rubric, workspace)
+    if answers is None:
+        page = PageOptions(port=port, opens=not no_open)
+        place = None if labels is None else given.a_path(labels, "labels")
+        return _label_on_page(workspace, texts, plan, page, rater=rater, labels=place, count=sample)
+    if port is not None or no_open:
+        raise UsageError(
+            "`port` and `no_open` are about the page that asks, and `answers` needs none",
+            hint="leave them out, or leave out `answers`",
+        )
     given_answers = answers if callable(answers) else plain_rows(answers, "answers")
     collected = label_texts(
         texts,
@@ -249,6 +275,60 @@ def label(
     if labels is not None:
         collected.save(workspace.path(given.a_path(labels, "labels")))
     return collected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """The page that asks a person: its port (None is the usual one), and whether a browser opens."""
+
+    port: int | None
+    opens: bool
+
+
+def _label_on_page(
+    workspace: Workspace,
+    texts: Mapping[str, str],
+    rubric: Path | Rubric,
+    page: PageOptions,
+    *,
+    rater: str,
+    labels: Path | None,
+    count: int | None,
+) -> Labels:
+    """Ask on a page. Without a labels file the answers are in one that is deleted at the end."""
+    # The server and its pages are imported by the call that needs them.
+    from honestone.view.labelling import label_until_done
+    from honestone.view.opening import has_screen, open_page
+
+    require_rater(rater)
+    if labels is not None and labels.suffix.lower() == ".csv":
+        raise UsageError(
+            "a table has no place for what the page keeps", hint="name a labels file NAME.jsonl"
+        )
+    if page.opens and page.port is None and not has_screen():
+        raise UsageError(
+            "labels are asked on a page, and this machine has no screen for a browser",
+            hint="`no_open=True` prints the address for a browser that reaches this machine"
+            " (ssh -L); `answers=` takes a function or a table",
+        )
+
+    def announce(address: Address) -> None:
+        print(f"{address.url}\nCtrl-C ends it.", file=sys.stderr, flush=True)
+        if page.opens:
+            open_page(address)
+
+    with tempfile.TemporaryDirectory(prefix="honestone-") as place:
+        request = LabelRequest(
+            texts=texts,
+            rubric=rubric,
+            labels=labels or Path(place) / "labels.jsonl",
+            rater=rater,
+            sample=count,
+            own_order=True,
+        )
+        session = LabelSession(workspace, request, Quiet())
+        run_stoppable(lambda: label_until_done(session, page.port, announce))
+        return session.labels()
 
 
 @checked
@@ -301,4 +381,5 @@ def rescore(
 acalibrate = awaited(calibrate, "acalibrate")
 anoise = awaited(noise, "anoise")
 aaudit = awaited(audit, "aaudit")
+alabel = awaited(label, "alabel")
 arescore = awaited(rescore, "arescore")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import partial
@@ -19,7 +20,7 @@ from typing import Final, TypeVar
 from honestone.adapters.functions import HOME, in_thread
 from honestone.app.between_calls import LEFT_OPEN
 from honestone.core.errors import Interrupted
-from honestone.system.processes.groups import on_sigterm
+from honestone.system.processes.groups import on_ctrl_c, on_sigterm
 
 T = TypeVar("T")
 
@@ -123,6 +124,23 @@ def each_interruptibly(made: Iterator[T], use: Callable[[T], object], then: str 
 
 def _interrupt() -> None:
     raise KeyboardInterrupt
+
+
+def run_stoppable(work: Callable[[], T]) -> T:
+    """Run `work` to completion, whether or not an event loop is running in this thread, as
+    `run_blocking` does; Ctrl-C ends it in both.
+
+    Where an event loop runs (a notebook), the work is in a thread, which Ctrl-C does not reach: it
+    is stopped by a Stopper, and what it makes of that is returned or raised.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    stopper, context = Stopper(), copy_context()
+    context.run(STOPPER.set, stopper)
+    with ThreadPoolExecutor(max_workers=1) as thread, on_ctrl_c(stopper.set):
+        return thread.submit(context.run, work).result()
 
 
 async def run_in_thread(work: Callable[[], T]) -> T:

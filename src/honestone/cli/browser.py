@@ -4,7 +4,6 @@ asked there.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -34,17 +33,10 @@ def announce(
     }
     out.write(dump_line(shown) + "\n" if as_json else f"{address.url}\nCtrl-C ends it.\n")
     out.flush()
-    if opens and _has_screen():
-        import webbrowser
+    if opens:
+        from honestone.view.opening import open_page
 
-        webbrowser.open(address.opens)
-
-
-def _has_screen() -> bool:
-    """Whether there is a screen for a browser: one for terminals would take this terminal."""
-    return sys.platform in ("darwin", "win32") or any(
-        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
-    )
+        open_page(address)
 
 
 # Options of a command that can ask a person in the browser.

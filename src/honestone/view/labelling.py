@@ -1,13 +1,20 @@
-"""`honestone judges label --browser`: a server that serves the items of one rater and nothing else."""
+"""A server that serves the items of one rater and nothing else: for `honestone judges label
+--browser` and for `honestone.label`.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import nullcontext, suppress
+from functools import partial
+from typing import Any, Final
 
 from msgspec import UnsetType
 
+from honestone.app.event_loop import STOPPER
 from honestone.app.trust.label import HANGUL_KEYS, LabelRemark, LabelSession
 from honestone.core.artifact import digest_of
 from honestone.core.errors import HonestoneError
@@ -20,11 +27,14 @@ from honestone.report.pages.label_html import (
     answer_words,
     texts_of_version,
 )
+from honestone.system.processes.groups import on_sigterm
 from honestone.view.asking import NotTaken, Sent, read_sent
 from honestone.view.served import Query, Served, as_json, page, refused, static, whole_number
-from honestone.view.server import Address, ViewOptions, serve
+from honestone.view.server import Address, Serving, ViewOptions, serve
 
 _PATH = "/label"
+_LAST: Final = "No other item is open: your answer ends the labelling."
+_ENDED: Final = "Your answers are kept, and the program continues. This page can be closed."
 
 
 def label_in_browser(
@@ -36,13 +46,42 @@ def label_in_browser(
     serve(LabelSite(session), ViewOptions(port=port), announce, _PATH)
 
 
+def label_until_done(
+    session: LabelSession, port: int | None, announce: Callable[[Address], None]
+) -> None:
+    """Serves until every item is answered or skipped, or the person ends it: on the page, or with
+    Ctrl-C. Raises UsageError for a port that cannot be used, KeyboardInterrupt on SIGTERM.
+    """
+
+    async def serving() -> None:
+        stopped, event_loop = asyncio.Event(), asyncio.get_running_loop()
+        # Ctrl-C is an end like any other: what was answered so far is the result.
+        with suppress(NotImplementedError, RuntimeError):
+            event_loop.add_signal_handler(signal.SIGINT, stopped.set)
+        stopper = STOPPER.get()
+        end = partial(event_loop.call_soon_threadsafe, stopped.set)
+        server = Serving(LabelSite(session, end), ViewOptions(port=port), _PATH)
+        with nullcontext() if stopper is None else stopper.ending(end):
+            await server.run(lambda: announce(server.address), stopped)
+
+    if session.untouched:
+        with on_sigterm(_interrupt):
+            asyncio.run(serving())
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 class LabelSite:
-    """The pages of one rater. Safe to use from several threads."""
+    """The pages of one rater. Safe to use from several threads. `end`: what the last answer and the
+    button that ends call; None where the server goes on until Ctrl-C.
+    """
 
     posts = (_PATH,)
 
-    def __init__(self, session: LabelSession) -> None:
-        self._session = session
+    def __init__(self, session: LabelSession, end: Callable[[], object] | None = None) -> None:
+        self._session, self._end = session, end
         self._lock = threading.Lock()
         self._remarks: dict[int, LabelRemark] = {}
 
@@ -57,20 +96,28 @@ class LabelSite:
             if at is None:
                 at = next(iter(self._session.untouched), of)
             try:
-                return page(self._item(at) if at < of else self._end())
+                return page(self._item(at) if at < of else self._last_page())
             except HonestoneError as error:
                 return as_json({"said": str(error)}, 500)
 
     def take(self, path: str, sent: bytes) -> Served:
         with self._lock:
             try:
-                return as_json(
-                    {"at": self._take(read_sent(sent)), "of": len(self._session.questions)}
-                )
+                return as_json(self._taken(read_sent(sent)))
             except NotTaken as error:
                 return as_json({"said": error.message}, error.status)
             except HonestoneError as error:
                 return as_json({"said": str(error)}, 500)
+
+    def _taken(self, sent: Sent) -> dict[str, object]:
+        """Which item is next, or why there is none."""
+        if self._end is None:
+            return {"at": self._take(sent), "of": len(self._session.questions)}
+        at = sent.at if sent.hand is not None else self._take(sent)
+        if sent.hand is None and self._session.untouched:
+            return {"at": at, "of": len(self._session.questions)}
+        self._end()
+        return {"done": True, "words": _ENDED}
 
     def _take(self, sent: Sent) -> int:
         """Which item is next."""
@@ -127,14 +174,23 @@ class LabelSite:
             evidence=remark.evidence[0].quote if remark.evidence else "",
             note=remark.note,
             where=f"Text {question.number} of {session.questions[-1].number}",
+            last_words=_LAST if self._end is not None and session.untouched == [at] else "",
         )
         return self._page("item", at, asked=item, keys=dict(HANGUL_KEYS))
 
     def _page(self, name: str, at: int, **values: Any) -> str:
         of = len(self._session.questions)
-        return draw_page(f"label_{name}.html.j2", served="label", at=at, of=of, sheet="", **values)
+        return draw_page(
+            f"label_{name}.html.j2",
+            served="label",
+            at=at,
+            of=of,
+            sheet="",
+            may_end=self._end is not None,
+            **values,
+        )
 
-    def _end(self) -> str:
+    def _last_page(self) -> str:
         session = self._session
         untouched = session.untouched
         agreed = None if untouched else session.agreement()

@@ -186,7 +186,7 @@ def _listen(options: ViewOptions) -> socket.socket:
                     f"cannot listen on {options.host}:{port}: {error.strerror or error}"
                 ) from None
     raise UsageError(
-        f"port {first} is in use", hint="name another one with --port, or leave --port out"
+        f"port {first} is in use", hint="name another port, or none: then one is chosen"
     )
 
 

@@ -112,8 +112,7 @@ def label_texts(
 
     Raises UsageError for a rubric that asks judges nothing, and for values that cannot be answers.
     """
-    if not rater.strip() or "/" in rater:
-        raise UsageError(f"`rater` is {rater!r}, but must be a name without `/`")
+    require_rater(rater)
     targets = {one.name: one for one in targets_of(rubric).values()}
     if not targets:
         raise UsageError("this rubric asks judges nothing, so there is nothing to label")
@@ -137,6 +136,12 @@ def label_texts(
             ) from None
         found.append(GivenAnswer(id=id, criterion=target.name, value=answer))
     return Labels(rater=rater, ids=chosen, criteria=[*targets], answers=found, skipped=skipped)
+
+
+def require_rater(rater: str) -> None:
+    """Raises UsageError for what cannot be the first part of a column `RATER/CRITERION`."""
+    if not rater.strip() or "/" in rater:
+        raise UsageError(f"`rater` is {rater!r}, but must be a name without `/`")
 
 
 def _questions(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,13 +14,20 @@ from typing import Final
 
 from honestone.adapters.people.sheet import HANGUL_KEYS as HANGUL_KEYS
 from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.judging.labelling import GivenAnswer, Labels
 from honestone.app.judging.rubric_plan import RubricPlan
-from honestone.app.trust.label_texts import LabelText, drawn, named_texts, texts_of_run
+from honestone.app.trust.label_texts import (
+    LabelText,
+    drawn,
+    named_texts,
+    texts_of_run,
+    texts_with_ids,
+)
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.judging.ballot import Answer
 from honestone.core.judging.contract import digest_json
-from honestone.core.judging.rubric import to_plain
+from honestone.core.judging.rubric import Rubric, to_plain
 from honestone.core.reading.evidence import find_quote
 from honestone.core.statistics.labels import GivenLabel, LabelQuote, LabelTarget, targets_of
 from honestone.core.statistics.raters import (
@@ -43,14 +50,15 @@ _FORMULA: Final = ("=", "+", "-", "@")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelRequest:
-    """What is labelled (`artifacts`, or what the `run` judged), by which rubric, and who does it.
-    `sample`: so many texts of it.
+    """What is labelled (`artifacts`, what the `run` judged, or `texts` by their ids), by which
+    rubric, and who does it. `sample`: so many texts of it.
     `own_order`: the texts in an order of the rater's own, else as they are named.
     """
 
     artifacts: tuple[Path, ...] = ()
     run: str | None = None
-    rubric: Path
+    texts: Mapping[str, str] | None = None
+    rubric: Path | Rubric
     labels: Path
     rater: str
     sample: int | None = None
@@ -105,12 +113,8 @@ class LabelSession:
         self._named, self._path, self._plan = request.labels, workspace.path(request.labels), plan
         self._rubric = digest_json(to_plain(plan.rubric))
         self._file = LabelsFile.open(self._path, by_key.values())
-        made = (
-            named_texts(plan, request.artifacts, self._path)
-            if request.run is None
-            else texts_of_run(plan, request.run, self._path, observer.note)
-        )
-        texts = drawn(list(made), request.sample)
+        texts = drawn(list(_texts_of(plan, request, self._path, observer)), request.sample)
+        self._ids = [one.name for one in texts]
         if request.own_order:
             texts = [texts[at] for at in order_of([one.name for one in texts], self.rater)]
         self._digests = {os.path.normpath(one.name): one.version.digest for one in texts}
@@ -213,6 +217,21 @@ class LabelSession:
         target = self._targets[place]
         return target.item.requirement if target.item is not None else target.criterion.requirement
 
+    def labels(self) -> Labels:
+        """What this rater said so far, by the ids of the texts in their own order."""
+        answers = [
+            GivenAnswer(id=one.text.name, criterion=one.target.name, value=label.answer)
+            for one in self.questions
+            if (label := self.answers.get(one.place)) is not None and label.answer is not None
+        ]
+        return Labels(
+            rater=self.rater,
+            ids=self._ids,
+            criteria=[*dict.fromkeys(one.target.name for one in self.questions)],
+            answers=answers,
+            skipped=len(self.questions) - len(answers),
+        )
+
     def document(self, answered: int) -> LabelsDoc:
         """`kept`: how many answers this session added."""
         return LabelsDoc(
@@ -221,6 +240,17 @@ class LabelSession:
             answered=answered,
             open=len(self.unanswered),
         )
+
+
+def _texts_of(
+    plan: RubricPlan, request: LabelRequest, labels: Path, observer: Observer
+) -> Iterable[LabelText]:
+    """What the request names, before a sample is drawn."""
+    if request.texts is not None:
+        return texts_with_ids(request.texts)
+    if request.run is not None:
+        return texts_of_run(plan, request.run, labels, observer.note)
+    return named_texts(plan, request.artifacts, labels)
 
 
 def _place(name: str, target: LabelTarget) -> Place:

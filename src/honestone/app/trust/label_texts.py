@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from honestone.core.artifact import Version, digest_of
+from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.statistics.raters import sample
 from honestone.core.suite.attempts import Status
@@ -65,6 +66,21 @@ def named_texts(plan: RubricPlan, artifacts: Sequence[Path], labels: Path) -> It
             shown=printable(artifact),
             version=plan.load(artifact).version,
         )
+
+
+def texts_with_ids(texts: Mapping[str, str]) -> Iterator[LabelText]:
+    """Texts that are in no file, by their ids. Raises UsageError for two ids that a labels file
+    takes for one path.
+    """
+    ids: dict[str, str] = {}
+    for id, text in texts.items():
+        other = ids.setdefault(os.path.normpath(id), id)
+        if other != id:
+            raise UsageError(
+                f"the ids {visible(repr(other), 60)} and {visible(repr(id), 60)} name the same path",
+                hint="give each text an id of its own, because labels go by their path",
+            )
+        yield LabelText(name=id, shown=printable(id), version=Version.of_text(text))
 
 
 def texts_of_run(

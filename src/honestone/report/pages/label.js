@@ -60,7 +60,7 @@
     });
   }
 
-  function moved(got) { if (got.done) { wait("Handed in", "The command continues; what it asks next is shown here."); } else { go(got.at); } }
+  function moved(got) { if (got.words) { finish("Handed in", got.words); } else if (got.done) { wait("Handed in", "The command continues; what it asks next is shown here."); } else { go(got.at); } }
   function answer(value) { send({ value: value }, moved); }
   function keep() { send({}, function () { say("Kept: it goes with your answer."); }); }
 
@@ -72,7 +72,7 @@
     document.querySelectorAll("header .soft").forEach(function (one) { one.remove(); });
   }
 
-  function wait(title, words) {
+  function finish(title, words) {
     var shown = document.createElement("p");
     shown.setAttribute("role", "status");
     shown.textContent = words;
@@ -82,8 +82,10 @@
     main.className = "";
     main.replaceChildren(shown);
     form = score = evidence = note = edited = null;
-    poll(shown, 0);
+    return shown;
   }
+
+  function wait(title, words) { poll(finish(title, words), 0); }
 
   function poll(shown, failed) {
     setTimeout(function () {

@@ -133,3 +133,24 @@ def on_sigterm(end: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+@contextlib.contextmanager
+def on_ctrl_c(end: Callable[[], object]) -> Iterator[None]:
+    """Meanwhile the first Ctrl-C calls `end`, in the main thread; a second one does what the
+    program's own handler does.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, own)
+        end()
+
+    before = signal.signal(signal.SIGINT, handle)
+    own = signal.default_int_handler if before is None else before
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, own)
