@@ -148,3 +148,45 @@ def test_a_program_that_is_not_installed_here_is_a_note_of_check_and_an_error_of
     judged = desk.run("eval", "text.md", "--rubric", "rubric.yaml")
     assert judged.code == 2
     assert "command not found: no-such-program-here" in judged.err
+
+
+@pytest.mark.parametrize("command", ["suite check", "eval", "rubric check", "eval -r"])
+def test_a_file_that_code_reads_is_tried(desk: Desk, command: str) -> None:
+    """One that is not there, and one that code may not read, are refused before anything is asked;
+    --allow-outside gives its folders to code as to everything else.
+    """
+    of_rubric = command in ("rubric check", "eval -r")
+    desk.file("shared/words.txt", "good\n")
+    desk.file("evals/a.txt", "good")
+    desk.file(
+        "evals/grade.py",
+        "from pathlib import Path\n\nWORDS = Path(__file__).parent.parent / 'shared' / 'NAME'\n\n"
+        "def grade(output, context):\n    return WORDS.read_text().strip() == output.strip()\n",
+    )
+    check = {"script": {"language": "python", "file": "grade.py", "function": "grade"}}
+    case = {"id": "one", "input": "good", "checks": [check]}
+    desk.file("evals/s.yaml", f"suite: 1\ntarget: cmd:cat\ncases:\n  - {json.dumps(case)}\n")
+    criterion = {"id": "c", "requirement": "q", "check": check}
+    desk.file("evals/r.yaml", f"rubric: 1\ncriteria:\n  - {json.dumps(criterion)}\n")
+
+    def run(*more: str) -> Any:
+        words = {
+            "suite check": ("suite", "check", "evals/s.yaml"),
+            "eval": ("eval", "evals/s.yaml"),
+            "rubric check": ("rubric", "check", "evals/r.yaml"),
+            "eval -r": ("eval", "evals/a.txt", "-r", "evals/r.yaml"),
+        }
+        return desk.run(*words[command], *more)
+
+    missing = run("--allow-outside", "shared")
+    assert missing.code == 2, missing
+    assert "(grade.py:6) reads `../shared/NAME`, which is not there" in missing.err
+    assert of_rubric or "case `one`" in missing.err
+    grader = desk.folder / "evals/grade.py"
+    grader.write_text(grader.read_text().replace("NAME", "words.txt"))
+    hidden = run()
+    assert hidden.code == 2, hidden
+    assert "which code may not read" in hidden.err and "--allow-outside" in hidden.err
+    assert run("--sandbox", "none").code == 0 or command.endswith("check")
+    allowed = run("--allow-outside", "shared")
+    assert allowed.code == 0, allowed

@@ -44,10 +44,10 @@ class AdapterContext:
     """What every factory may need. `artifact` is the resolved path of what is improved; `person`
     gives whoever sits at the terminal (a `judges.human.Person`), where there is one. `cases` are
     those of the suite that a target is for, in `suite_folder`; `target_output` says what form its
-    output has, and `target_parameters` are those of a model API; `target_server` is its address and the variable with its key, where a suite
-    names them. `hidden` are paths in a folder
-    artifact that a worker is not shown; `ask` makes calls to a worker's model with retries around
-    them. Without `commands` nothing is made that runs a program or contacts a host which its name
+    output has, and `target_parameters` are those of a model API; `target_server` is its address and
+    the variable with its key, where a suite names them. `allowed` are folders out of the project
+    that a sandboxed target may read. `hidden` are paths in a folder artifact that a worker is not
+    shown; `ask` makes calls to a worker's model with retries around them. Without `commands` nothing is made that runs a program or contacts a host which its name
     or the settings choose. `batches`: judges that are models of a provider with a batch API are
     asked through it.
     """
@@ -61,6 +61,7 @@ class AdapterContext:
     target_sandbox: SandboxChoice = "none"
     is_sandbox_asked: bool = True
     closed: tuple[Path, ...] = ()
+    allowed: tuple[Path, ...] = ()
     target_parameters: Mapping[str, Any] = field(default_factory=dict)
     target_server: TargetServer | None = None
     cases: Sequence[Case] = ()

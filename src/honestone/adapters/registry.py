@@ -335,10 +335,11 @@ def _target_box(context: AdapterContext) -> TargetBox | None:
     from honestone.system.processes.sandbox import Sandbox, hidden_from_programs
 
     base = context.suite_folder or context.cwd
-    hidden = hidden_from_programs(base, context.cwd, context.closed)
+    hidden = hidden_from_programs(base, context.cwd, context.closed, context.allowed)
     return TargetBox(
         sandbox=Sandbox.choose(context.target_sandbox),
         base=base,
+        allowed=context.allowed,
         hidden=hidden,
         is_asked=context.is_sandbox_asked,
     )

@@ -28,12 +28,13 @@ class Setting:
     as known.
 
     `folder` is where the command works, `closed` what else a program does not see (the project, the
-    store).
+    store), `allowed` are folders out of the project that it may read all the same.
     """
 
     base: Path
     folder: Path = Path()
     closed: tuple[Path, ...] = ()
+    allowed: tuple[Path, ...] = ()
     sandbox_choice: str = "auto"
     timeout: float = 60
     pass_env: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class Setting:
         """What a program does not see: the project around the rubric's folder, the store, and names
         for us alone.
         """
-        return hidden_from_programs(self.base, self.folder, self.closed)
+        return hidden_from_programs(self.base, self.folder, self.closed, self.allowed)
 
     @cached_property
     def _real_artifacts(self) -> frozenset[Path]:

@@ -51,7 +51,7 @@ _MET: Final = Finding(met=True)
 class CheckRunner:
     """Implements ports.Checker. `base` is the rubric's folder, where programs, tests, schemas and
     modules are looked up. `folder` is where the command works; what is in `closed` (the project,
-    the store) no program sees.
+    the store) no program sees, but each may read the folders that are `allowed`.
 
     `artifacts` are the paths on disk of what is judged: a program among their files is never taken
     from disk, but from the version, and does not count for a check's identity. `pass_env` names
@@ -69,12 +69,14 @@ class CheckRunner:
         artifacts: Iterable[Path] = (),
         folder: Path = Path(),
         closed: Iterable[Path] = (),
+        allowed: Iterable[Path] = (),
         embedder: Embedder | None = None,
     ) -> None:
         self._setting = Setting(
             base=base,
             folder=folder,
             closed=tuple(closed),
+            allowed=tuple(allowed),
             sandbox_choice=sandbox,
             timeout=timeout,
             pass_env=tuple(pass_env),

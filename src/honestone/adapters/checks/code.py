@@ -219,7 +219,7 @@ async def run_confined(
     # The name that the person wrote stays visible to the program as its own where nothing is
     # wrapped around it.
     argv, rules = setting.sandbox.confine(
-        [program, *words[1:]], work, copy.root, visible, setting.hidden
+        [program, *words[1:]], work, copy.root, [*visible, *setting.allowed], setting.hidden
     )
     ended = await process.run(
         argv,

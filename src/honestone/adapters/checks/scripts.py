@@ -10,7 +10,7 @@ import secrets
 import site
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -21,12 +21,14 @@ from honestone.adapters.checks.check_input import Setting, Subject, finding
 from honestone.adapters.checks.grading import exit_words, last_words_of
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
+from honestone.core.checking.code_reads import code_reads
 from honestone.core.checking.script import OddReply, Script, grade, scripts_of, transforms_of
 from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.json_value import Json
 from honestone.core.judging.rubric import Check
 from honestone.core.numbers import exact
 from honestone.ports import Finding, Output
+from honestone.system.event_loop import run_coroutine
 from honestone.system.processes.commands import NotStarted, answer_of, find_program
 
 NODE: Final = "node"
@@ -66,6 +68,85 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
                 f"the file `{name}` of the check `{check.name}` is missing",
                 hint="its path is relative to the folder of the suite or rubric",
             )
+    for one in scripts_of(check):
+        _require_reads(one, check, setting)
+
+
+def _require_reads(script: Script, check: Check, setting: Setting) -> None:
+    """Raises UsageError for a file that the code reads and that it would not get: each is opened as
+    the code would open it.
+    """
+    place, source = setting.base, script.code
+    if script.file is not None:
+        path = (setting.base / script.file).resolve()
+        place = path.parent
+        source = path.read_text("utf-8", "replace")
+    reads = code_reads(script, source or "")
+    if not reads:
+        return
+    paths = [(place if one.of_file else setting.base) / one.name for one in reads]
+    unread = run_coroutine(_unread(script, check, setting, paths))
+    for one, path in zip(reads, paths, strict=True):
+        if str(path) not in unread:
+            continue
+        where = "" if script.file is None else f" ({script.file}:{one.line})"
+        reader = f"the code of the check `{check.name}`{where} reads `{visible(one.name, 80)}`"
+        folder = "code's file" if one.of_file else "suite or rubric"
+        if path.exists():
+            raise UsageError(
+                f"{reader}, which code may not read",
+                hint=f"move it into the folder of the {folder}, or name its folder with --allow-outside",
+            )
+        raise UsageError(
+            f"{reader}, which is not there",
+            hint=f"its path is relative to the folder of the {folder}",
+        )
+
+
+# Prints those of the paths that it is given that cannot be opened, as JSON.
+_OPEN_EACH: Final = """\
+import json, sys
+def opens(path):
+    try:
+        open(path).close()
+    except OSError:
+        return False
+    return True
+print(json.dumps([path for path in json.load(sys.stdin) if not opens(path)]))
+"""
+
+
+async def _unread(
+    script: Script, check: Check, setting: Setting, paths: Sequence[Path]
+) -> Collection[str]:
+    """Those of the paths that the code cannot open where it runs. Where that cannot be tried, none:
+    running the code will tell.
+    """
+    asked = json.dumps([str(path) for path in paths]).encode()
+    words = [sys.executable, "-I", "-S", "-c", _OPEN_EACH]
+    with (
+        contextlib.suppress(NotStarted, code.FinalAnswer, ValueError),
+        Subject(setting, Version.of_text(""), Output(text="")) as subject,
+    ):
+        ended = await code.run_confined(
+            words,
+            check,
+            subject,
+            subject.fresh_copy(),
+            stdin=asked,
+            visible=_visible(script, setting),
+            folder=setting.base,
+        )
+        return frozenset(json.loads(ended.stdout))
+    return frozenset()
+
+
+def _visible(script: Script, setting: Setting) -> list[Path]:
+    """What the code sees wherever it is."""
+    folders = [setting.base, Path(site.getuserbase())]
+    if script.file is not None:
+        folders.append((setting.base / script.file).resolve().parent)
+    return folders
 
 
 def _require_node(check: Check, setting: Setting) -> str:
@@ -194,12 +275,10 @@ async def _run(
     }
     if calls is not None:
         asked["calls"] = [list(arguments) for arguments in calls]
-    folders = [setting.base, Path(site.getuserbase())]
     if script.file is not None:
         path = (setting.base / script.file).resolve()
         asked |= {"file": str(path), "function": script.function}
         asked |= {"evaluator": script.evaluator, "arguments": script.arguments}
-        folders.append(path.parent)
     else:
         asked["code"] = script.code
     runner = _RUNNERS[script.language]
@@ -216,7 +295,7 @@ async def _run(
             subject,
             copy,
             stdin=stdin,
-            visible=[*folders, runner, _INSPECT],
+            visible=[*_visible(script, setting), runner, _INSPECT],
             folder=setting.base,
         )
     except NotStarted as error:

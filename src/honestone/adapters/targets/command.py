@@ -32,12 +32,13 @@ from honestone.system.processes.sandbox import Sandbox
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetBox:
-    """The sandbox of a target. `base` is the suite's folder, which it sees; `hidden` is what it
-    does not see. `is_asked`: the suite or the person asked for it; else the suite is a stranger's.
+    """The sandbox of a target. `base` is the suite's folder, which it sees, as it does the folders
+    that are `allowed`; `hidden` is what it does not see. `is_asked`: the suite or the person asked for it; else the suite is a stranger's.
     """
 
     sandbox: Sandbox
     base: Path
+    allowed: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     is_asked: bool = True
 
@@ -135,7 +136,12 @@ class CommandTarget(NothingToClose):
         named = [self._program.cwd / word for word in self._program.identity["files"]]
         box, also = self._box, [] if task.folder is None else [task.folder]
         words, rules = box.sandbox.confine(
-            [program, *argv[1:]], workdir.cwd, root, [box.base, *named, *also], box.hidden, also
+            [program, *argv[1:]],
+            workdir.cwd,
+            root,
+            [box.base, *box.allowed, *named, *also],
+            box.hidden,
+            also,
         )
         return words, rules, env
 

@@ -93,7 +93,10 @@ MaxUsd: TypeAlias = Annotated[float | None, Option("Money, where the price is kn
 MaxMinutes: TypeAlias = Annotated[float | None, Option("Time worked on the run.", min=0)]
 FromOutside: TypeAlias = Annotated[
     Sequence[Path],
-    Option("A folder out of the project that a suite's files may be read from.", metavar="DIR"),
+    Option(
+        "A folder out of the project that a suite's files and the code of its checks may read.",
+        metavar="DIR",
+    ),
 ]
 ReadAs: TypeAlias = Annotated[
     str | None,
@@ -313,6 +316,7 @@ def make_context(options: JudgingOptions, workspace: Workspace) -> AdapterContex
         judge_timeout=options.judge_timeout or JUDGE_TIMEOUT,
         pass_env=tuple(options.pass_env),
         allow_hosts=tuple(options.allow_host),
+        allowed=tuple(options.outside(workspace.path)),
         pack=options.pack,
         person=workspace.ask_person,
         commands=workspace.allows_commands,

@@ -79,6 +79,8 @@ def checker_for(base: Path, workspace: Workspace, judging: JudgingOptions) -> Ch
         sandbox=judging.sandbox,
         pass_env=judging.pass_env,
         folder=workspace.folder,
+        closed=workspace.closed,
+        allowed=judging.outside(workspace.path),
     )
 
 

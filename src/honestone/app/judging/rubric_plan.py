@@ -211,6 +211,7 @@ def make_checker(
         artifacts=[path.resolve() for path in artifacts] if runs_code else (),
         folder=workspace.folder,
         closed=workspace.closed,
+        allowed=options.outside(workspace.path),
         embedder=judging_options.make_embedder(options, workspace),
     )
 

@@ -171,6 +171,7 @@ class _Planning:
             pass_env=judging.pass_env,
             folder=workspace.folder,
             closed=workspace.closed,
+            allowed=judging.outside(workspace.path),
             embedder=judging_options.make_embedder(judging, workspace),
         )
         require_checks_of_cases(self.source, self.cases, checker)

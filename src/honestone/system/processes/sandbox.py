@@ -182,13 +182,16 @@ class Sandbox:
         return words, None
 
 
-def hidden_from_programs(base: Path, folder: Path, closed: Sequence[Path]) -> tuple[Path, ...]:
+def hidden_from_programs(
+    base: Path, folder: Path, closed: Sequence[Path], allowed: Sequence[Path] = ()
+) -> tuple[Path, ...]:
     """What a program of a rubric or suite in `base` does not see: the project around it (`folder`),
-    what is in `closed` (the store), and names for us alone.
+    what is in `closed` (the store), and names for us alone, also in folders that it may read
+    (`allowed`).
     """
     around = [path.resolve() for path in (folder, *closed)]
     outside = [path for path in around if not path.is_relative_to(base.resolve()) or path in closed]
-    return (*outside, *_private_names(base), *_private_names(folder))
+    return (*outside, *(name for one in (base, folder, *allowed) for name in _private_names(one)))
 
 
 def _private_names(folder: Path) -> Iterator[Path]:
