@@ -4,10 +4,13 @@ apart.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honestone.core.authoring import suite_lint
 from honestone.core.authoring.suite_lint import (
     RULES,
     SuiteRemark,
@@ -124,6 +127,12 @@ def test_what_only_looks_like_a_flaw_is_let_be(sound: Case) -> None:
     assert [
         one for one in flaws(lint_suite(suite(*SOUND, sound))) if one[0] != "silence-passes"
     ] == []
+
+
+@given(st.from_regex(re.compile(suite_lint._WORDS["absence"], re.VERBOSE)))
+def test_words_for_absence_have_one_of_their_signs(text: str) -> None:
+    """Texts without a sign are not searched, so no text that the pattern matches may lack one."""
+    assert any(sign in text.casefold() for sign in suite_lint._SIGNS_OF_ABSENCE)
 
 
 def test_any_of_several_words_is_common_when_one_is() -> None:

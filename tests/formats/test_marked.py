@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honestone.core.errors import FileError
+from honestone.formats.syntax import json_nodes
+from honestone.formats.syntax.json_nodes import DrawnKey, DrawnNodes
 from honestone.formats.syntax.marked import parse_marked, read_marked
 from honestone.formats.syntax.nodes import lines_in
 from property_examples import examples
@@ -294,6 +296,40 @@ def test_json_may_be_larger_than_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileError, match="larger than 0 MB") as json_error:
         parse_marked("[1, 2, 3, 4, 5, 6, 7]", "big.json")
     assert "cases: cases.jsonl" in str(json_error.value.hint)
+
+
+def test_entries_of_a_drawn_list_are_made_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are the values and places of the whole file, and nothing of them is kept."""
+    monkeypatch.setattr(json_nodes, "LARGE", 0)
+    text = '{"suite": 1,\n "cases": [{"id": "a"},\n  {"id": [2.50, "b"]}, "c"],\n "title": "t"}'
+    drawn = parse_marked(text, "s.json", DrawnKey("cases", after="suite"))
+    whole = parse_marked(text, "s.json")
+    assert drawn.value == whole.value
+    listed = drawn.node(("cases",))
+    assert isinstance(listed.children, DrawnNodes) and list.__len__(listed.children) == 0
+    assert len(drawn.value["cases"]) == 3 and drawn.value["cases"][1:] == [{"id": [2.5, "b"]}, "c"]
+    assert "c" in drawn.value["cases"] and "d" not in drawn.value["cases"]
+    for path in (("cases",), ("cases", 0, "id"), ("cases", 1, "id", 0), ("cases", 2), ("title",)):
+        assert drawn.at(path) == whole.at(path)
+        assert drawn.raw(path) == whole.raw(path)
+    assert listed.children[0] is not listed.children[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"cases": [1, 2], "suite": 1}',
+        '{"suite": 1, "cases": []}',
+        '{"suite": 1, "cases": "cases.csv"}',
+        '{"suite": 1, "other": {"suite": 1, "cases": [1]}}',
+    ],
+)
+def test_other_lists_are_read_whole(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those before the key that says what the file is, empty ones, and those further inside."""
+    monkeypatch.setattr(json_nodes, "LARGE", 0)
+    marked = parse_marked(text, "s.json", DrawnKey("cases", after="suite"))
+    assert marked.value == json.loads(text)
+    assert not isinstance(marked.node(("cases",)).children, DrawnNodes)
 
 
 @given(st.text(st.sampled_from('a\n\r\x85\u2028"')))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +18,9 @@ from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message,
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.formats.suite.suite_file import read_suite
 from honestone.formats.suite_values import split_ref, unsafe_name
+from honestone.formats.syntax import json_nodes
 from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.nodes import Node
 from honestone.interop.recognise import read_any_suite
 from property_examples import examples
 
@@ -529,3 +534,89 @@ def test_names_that_lead_out_of_a_folder_are_unsafe(name: str) -> None:
     """A suite writes into the workspace and nowhere else."""
     assert unsafe_name(name) is not None
     assert unsafe_name("src/" + "main.py") is None
+
+
+# ------------------------------------------------------------------------------------------------
+# large files
+
+
+def _many(wrong: str = "") -> str:
+    """A suite in JSON, a case a line, with this in the middle of it."""
+    cases = [
+        json.dumps({"id": f"c{n}", "input": f"Question {n}", "rubric": [f"It is {n}."]})
+        for n in range(300)
+    ]
+    if wrong:
+        cases.insert(150, wrong)
+    return '{"suite": 1, "cases": [\n' + ",\n".join(cases) + '\n], "threshold": 50}'
+
+
+def _read_in_both_ways(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What reading a JSON suite gives when its cases are drawn from the text, and when not: cases
+    and places, or every error with its place and hint.
+    """
+    found: list[object] = []
+    (folder / "suite.json").write_text(text)
+    for large in (0, len(text) + 1):
+        monkeypatch.setattr(json_nodes, "LARGE", large)
+        try:
+            read = read_any_suite(folder / "suite.json")
+            found.append((read.suite, read.places, read.notes))
+        except UsageError as error:
+            every = error.errors or (error,)
+            found.append([(one.message, one.place, one.hint) for one in every])
+    return found
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "",
+        '{"id": "v", "input": "{{ name }}", "vars": {"name": "x"}, "checks": [{"contains": "x"}]}',
+        '{"id": "v", "input": "x", "checks": [{"contains": "x"}], "depends_on": ["c299"]}',
+        '{"id": "v", "input": "x"}',
+        '{"id": "c7", "input": "the same id", "checks": [{"contains": "x"}]}',
+        '{"id": "v", "input": "x", "checks": [{"contains": "x"}], "depends_on": ["nothing"]}',
+        '{"id": "v", "input": 5, "rubrics": [], "checks": [{"contained": "x"}]}',
+        '{"id": "v", "id": "w"}',
+        '{"id": NaN}, {"id": "v", "id": "w"}',
+        '{"id": 1e999}',
+        '{"id": "\\u0000"}',
+        '{"id": "v", "id": "w"}, {"id": "x" "input": 1}',
+        '{"id": tru}',
+        "[" * 150 + "]" * 150,
+        "{'id': 'v'}",
+        '{"id": "v"',
+        '"cases.csv"',
+        "7",
+    ],
+)
+def test_a_large_suite_reads_as_a_small_one(
+    wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cases drawn from the text are the same cases, and each error is the same at the same place."""
+    drawn, whole = _read_in_both_ways(tmp_path, _many(wrong), monkeypatch)
+    assert drawn == whole
+
+
+def test_cases_of_a_large_suite_are_not_kept_as_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While case after case is read, about the nodes of one of them are in memory."""
+    monkeypatch.setattr(json_nodes, "LARGE", 0)
+    (tmp_path / "suite.json").write_text(_many())
+    alive: list[int] = []
+
+    def keep(found: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Mapping[str, str]]:
+        cases: list[Case] = []
+        for number, (case, _) in enumerate(found):
+            cases.append(case)
+            if number % 100 == 50:
+                alive.append(sum(isinstance(one, Node) for one in gc.get_objects()))
+        return cases, {}
+
+    gc.collect()
+    before = sum(isinstance(one, Node) for one in gc.get_objects())
+    read_any_suite(tmp_path / "suite.json", keep_cases=keep)
+    assert len(alive) == 3
+    assert max(alive) - before < 100

@@ -16,6 +16,7 @@ from honestone.formats.project import reading_for
 from honestone.formats.rubric.rubric_file import RubricReading, RubricSource, notes_on, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.syntax.document import CodeOfFiles, Document
+from honestone.formats.syntax.json_nodes import DrawnKey
 from honestone.formats.syntax.reader import words
 from honestone.interop.reader import Reader
 from honestone.system.plugins import plugins
@@ -29,6 +30,9 @@ MODULES: Final = words(
 
 # Signs of a reader after which no other one is asked.
 CERTAIN: Final = 100
+
+# The cases of a large suite of ours are read from its text one at a time.
+_CASES: Final = DrawnKey("cases", after="suite")
 
 
 def _each() -> Iterator[Reader]:
@@ -237,7 +241,9 @@ def read_any_suite(
     suite names files of its own project only, or of `allowed` folders. Raises FileError, or
     UsageError and its kinds with places; OutsideProject among them.
     """
-    return read_suite_document(Document.of(path, read_any_rubric, read_as=read_as, **code), allowed)
+    document = Document.of(path, read_any_rubric, read_as=read_as, **code)
+    document.drawn = _CASES
+    return read_suite_document(document, allowed)
 
 
 def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> SuiteSource:

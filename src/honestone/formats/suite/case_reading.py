@@ -38,8 +38,10 @@ _INHERITED: Final = ("timeout", "attempts", "attempt_rule", "workspace")
 _READ: Final = Node({}, None, 1, 1, {})
 
 _DEFAULT_RUBRIC: Final = ("defaults", "rubric")
-# Keys that only a case has.
-_OWN: Final = ("reference", "split", "tags", "targets", "depends_on", "skip", "expect", "metadata")
+# Keys that only a case has, as they are.
+_OWN: Final = ("reference", "split", "tags", "targets", "depends_on", "skip", "expect")
+# What most cases have of them, as one object.
+_NONE: Final[Mapping[str, Any]] = {}
 
 
 def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterion, ...]:
@@ -135,8 +137,9 @@ class CaseReading(SuiteValueReading):
             id=got["id"],
             rubric=rubric,
             messages=got.get("input", ()),
-            prompts=got.get("prompts", {}),
-            variables=got.get("variables", {}),
+            prompts=got.get("prompts", _NONE),
+            variables=got.get("variables", _NONE),
+            metadata=got.get("metadata", _NONE),
             setup=(*suite.get("setup", ()), *got.get("setup", ())),
             teardown=(*got.get("teardown", ()), *suite.get("teardown", ())),
             **{key: suite[key] for key in _INHERITED if key in suite and key not in got},

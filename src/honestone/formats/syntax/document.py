@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from honestone.core.checking.script import Script
     from honestone.core.json_value import Json, JsonObject
     from honestone.core.suite.case import Case
+    from honestone.formats.syntax.json_nodes import DrawnKey
 
 ReadRubric: TypeAlias = Callable[[Path], RubricSource | ForeignRubric]
 
@@ -79,6 +80,8 @@ class Document:
     fetch: Fetch | None = None
     # Else they are kept in memory. Formats of other tools always do.
     keep_cases: KeepCases | None = None
+    # A list whose entries are read from the text each time; as in `json_root`.
+    drawn: DrawnKey | None = None
 
     @classmethod
     def of(
@@ -125,7 +128,7 @@ class Document:
     @cached_property
     def marked(self) -> Marked:
         """Raises FileError when it is neither YAML nor JSON."""
-        return parse_marked(self.text, self.name)
+        return parse_marked(self.text, self.name, self.drawn)
 
     @cached_property
     def rows(self) -> list[JsonLine]:

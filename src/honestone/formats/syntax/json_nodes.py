@@ -1,12 +1,19 @@
-"""JSON text as nodes, strictly: no duplicate keys, no NaN, nothing after the value."""
+"""JSON text as nodes, strictly: no duplicate keys, no NaN, nothing after the value.
+
+The nodes of a value take about seven times the memory of its text. So the entries of one list of a
+large file may be made when they are asked for, each from its part of the text.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from array import array
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
+from operator import eq
+from typing import Any, Final, NamedTuple, SupportsIndex, cast
 
 from honestone.core.errors import FileError
 from honestone.formats.syntax.nodes import (
@@ -24,6 +31,9 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _WORD = re.compile(r"-?[A-Za-z]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _string = cast(Callable[[str, int, bool], tuple[str, int]], json.decoder.scanstring)  # type: ignore[attr-defined]
+_scan = cast(Callable[[str, int], tuple[object, int]], json.JSONDecoder().scan_once)
+# Characters of a text from which on its nodes are worth sparing.
+LARGE: Final = 1_000_000
 
 
 class NotJson(Exception):
@@ -34,11 +44,30 @@ class NotJson(Exception):
         self.error = error
 
 
-def json_root(text: str, name: str) -> Node:
+class DrawnKey(NamedTuple):
+    """A list under a key of the outermost mapping whose entries are made each time that they are
+    asked for, where the key `after` is before it.
+    """
+
+    key: str
+    after: str
+
+
+def json_root(text: str, name: str, drawn: DrawnKey | None = None) -> Node:
     """The value of a JSON text. Raises NotJson for its syntax, FileError for what no format may
     hold.
+
+    With `drawn`, what no format may hold in an entry of that list of a large text is raised where
+    the entry is asked for.
     """
-    reader = _Reader(text, name)
+    if drawn is not None and len(text) >= LARGE:
+        with suppress(NotJson, FileError):  # of several errors the first one is raised
+            return _whole(_Reader(text, name, drawn))
+    return _whole(_Reader(text, name))
+
+
+def _whole(reader: _Reader) -> Node:
+    text = reader.text
     root, end = reader.value(reader.skip(0), 0)
     end = reader.skip(end)
     if end < len(text):
@@ -47,10 +76,12 @@ def json_root(text: str, name: str) -> Node:
 
 
 class _Reader:
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, name: str, drawn: DrawnKey | None = None) -> None:
         self.text = text
         self.name = name
-        self.lines = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        self.drawn = drawn
+        self.lines = array("Q", [0])
+        self.lines.extend(match.end() for match in _LINE_END.finditer(text))
 
     def skip(self, at: int) -> int:
         match = _SPACE.match(self.text, at)
@@ -96,7 +127,11 @@ class _Reader:
             at = self.skip(at)
             if self.text[at : at + 1] != ":":
                 raise self.wrong(at, "a `:` is missing here")
-            child, at = self.value(self.skip(at + 1), depth + 1)
+            at = self.skip(at + 1)
+            if depth == 0 and self.is_drawn(key.raw, seen) and self.text[at : at + 1] == "[":
+                child, at = self.drawn_list(at)
+            else:
+                child, at = self.value(at, depth + 1)
             node.put(key, child)
             at, is_last = self.next(at, "}")
             if is_last:
@@ -112,6 +147,27 @@ class _Reader:
             at, is_last = self.next(at, "]")
             if is_last:
                 return node, at
+
+    def is_drawn(self, key: str, before: Container[str]) -> bool:
+        return self.drawn is not None and key == self.drawn.key and self.drawn.after in before
+
+    def drawn_list(self, at: int) -> tuple[Node, int]:
+        """The same for a list of the outermost mapping; only where its entries start is kept.
+        Raises NotJson for their syntax.
+        """
+        place, starts = self.place(at), array("Q")
+        at, is_last = self.skip(at + 1), False
+        if self.text[at : at + 1] == "]":
+            return Node([], None, *place, []), at + 1
+        while not is_last:
+            starts.append(at)
+            try:
+                _, at = _scan(self.text, at)
+            except (StopIteration, ValueError, RecursionError):
+                raise self.wrong(at, "a value is missing here") from None
+            at, is_last = self.next(at, "]")
+        nodes = DrawnNodes(starts, lambda start: self.value(start, 2)[0])
+        return Node(DrawnValues(nodes), None, *place, nodes), at
 
     def next(self, at: int, closing: str) -> tuple[int, bool]:
         """After an entry: where the next one starts, or where the container ended."""
@@ -147,3 +203,47 @@ class _Reader:
             return Node(scalar(raw), raw, *self.place(at)), match.end()
         except ValueError as error:
             raise refuse(self.name, *self.place(at), str(error)) from None
+
+
+class _Drawn(list[Any]):
+    """A list whose entries are made each time that they are asked for, and not kept. It can be gone
+    through and indexed, and is never changed.
+    """
+
+    def __init__(self, count: int, draw: Callable[[int], Any]) -> None:
+        super().__init__()
+        self._numbers = range(count)
+        self._draw = draw
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._draw, self._numbers)
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        if isinstance(index, slice):
+            return [self._draw(number) for number in self._numbers[index]]
+        return self._draw(self._numbers[index])
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == one for one in self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class DrawnNodes(_Drawn):
+    """The entries of a JSON list as nodes. `starts`: where each is in the text."""
+
+    def __init__(self, starts: Sequence[int], read: Callable[[int], Node]) -> None:
+        super().__init__(len(starts), lambda number: read(starts[number]))
+
+
+class DrawnValues(_Drawn):
+    """The entries of a JSON list as plain values."""
+
+    def __init__(self, nodes: DrawnNodes) -> None:
+        super().__init__(len(nodes), lambda number: nodes[number].value)

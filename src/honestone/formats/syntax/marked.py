@@ -13,7 +13,7 @@ import stat
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from honestone.core.errors import FileError
 from honestone.core.numbers import exact
@@ -26,6 +26,9 @@ from honestone.formats.syntax.nodes import (
     line_and_column,
     refuse,
 )
+
+if TYPE_CHECKING:
+    from honestone.formats.syntax.json_nodes import DrawnKey
 
 MarkedPath: TypeAlias = Sequence[MapKey]
 
@@ -214,8 +217,10 @@ def near_files(path: Path) -> str | None:
     return f"did you mean `{path.parent / near[0]}`?" if near else None
 
 
-def parse_marked(text: str, name: str) -> Marked:
-    """YAML or JSON text. `name` stands for the file in places. Raises FileError."""
+def parse_marked(text: str, name: str, drawn: DrawnKey | None = None) -> Marked:
+    """YAML or JSON text. `name` stands for the file in places. `drawn`: as in `json_root`. Raises
+    FileError.
+    """
     text = text.removeprefix("\ufeff")
     if "\0" in text:
         raise refuse(
@@ -224,7 +229,7 @@ def parse_marked(text: str, name: str) -> Marked:
             "this file holds a NUL byte, so it is not a text file",
         )
     refuse_too_large(text, name)
-    root = _root(text, name)
+    root = _root(text, name, drawn)
     if root is None:
         raise refuse(
             name, 1, 1, "this file is empty", "see `honestone init` for a file to start from"
@@ -247,7 +252,7 @@ def _is_flow(text: str) -> bool:
     return re.match(r"\s*[{\[]", text) is not None
 
 
-def _root(text: str, name: str) -> Node | None:
+def _root(text: str, name: str, drawn: DrawnKey | None) -> Node | None:
     from honestone.formats.syntax.yaml_nodes import yaml_root
 
     if not _is_flow(text):
@@ -255,7 +260,7 @@ def _root(text: str, name: str) -> Node | None:
     from honestone.formats.syntax.json_nodes import NotJson, json_root
 
     try:
-        return json_root(text, name)
+        return json_root(text, name, drawn)
     except NotJson as not_json:
         if len(text) > MAX_BYTES:
             raise not_json.error from None
