@@ -26,7 +26,7 @@ from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProd
 from honestone.core.judging.ballot import Mark
 from honestone.core.record import record as records
 from honestone.core.record.event_codec import event_from_plain, event_to_plain
-from honestone.core.record.record import FEW, SuiteRecord, read_record
+from honestone.core.record.record import FEW, CaseRecord, SuiteRecord, read_record
 from honestone.core.skill.sides import SidesComparison
 from honestone.core.suite.attempts import Status
 from honestone.report.building.suite import suite_report
@@ -246,3 +246,14 @@ def test_a_long_run_leaves_its_recorded_cases_in_the_store(
     with pytest.raises(SystemExit):
         main()
     assert [type(one) for one in seen] == [StoredCases]
+
+
+def test_what_is_on_record_of_an_attempt_is_in_one_place() -> None:
+    """A run of many cases has one dictionary a case, and not one for outputs, answers and ends each."""
+    record = read_record(log_of([("run", "mean", [(True, True)]), ("run", "mean", ["error"])]))
+    for one in record.cases.values():
+        values = [getattr(one, name) for name in CaseRecord.__slots__]
+        assert [value for value in values if isinstance(value, dict)] == [one.made]
+        (made,) = one.made.values()
+        assert (made.produced, made.ballots or ()) == (one.shown_output, one.shown_ballots)
+        assert made.ended == one.result.shown

@@ -107,10 +107,10 @@ class CaseWork:
             return
         with part_under_way("attempt", case.case.id, number) as span:
             await self._attempt(case, number)
-            tell_scores(span, case.scorer, case.ballots.get(number, ()))
+            tell_scores(span, case.scorer, case.ballots_of(number) or ())
 
     async def _attempt(self, case: CaseRecord, number: int) -> None:
-        event = case.produced.get(number)
+        event = case.output_of(number)
         found = await self._find(case.case, number) if event is None else None
         if found is not None:
             await self._record_and_judge(

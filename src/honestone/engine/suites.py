@@ -113,7 +113,7 @@ class SuiteRun:
         for case, numbers in waiting:
             await self._wait_for_others(case)
             for number in numbers:
-                if case.case.id not in self._over and number not in case.attempts:
+                if case.case.id not in self._over and not case.has_ended(number):
                     async with self.slots:
                         await self._run_one(case, number)
 
@@ -146,7 +146,7 @@ class SuiteRun:
         if reason is not None:
             await self._skip(case, reason)
             return
-        self._worked += number not in case.produced
+        self._worked += case.output_of(number) is None
         try:
             await self.work.attempt(case, number)
         except OutOfTime as ended:

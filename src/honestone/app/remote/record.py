@@ -134,7 +134,7 @@ class WatchedRecord(SuiteRecord):
         if one is None:
             if id not in self.left:  # it is over
                 return
-            one = replace(self.left[id], produced={}, ballots={}, attempts={})
+            one = replace(self.left[id], made={})
         self.bad -= _is_bad(one)
         one.add(event)
         self.bad += _is_bad(one)

@@ -306,7 +306,7 @@ class SuiteSession:
                     number > 1 and await self.is_cancelled()
                 ):  # else it was just taken from the queue
                     return
-                if number in record.attempts:
+                if record.has_ended(number):
                     continue
                 reason = self.work_on.reason_to_skip(record)
                 if reason is not None:
@@ -359,12 +359,12 @@ class SuiteSession:
             abstained={key: reason for key, _ in record.scorer.rubric.questions()},
         )
         for number in range(1, record.case.attempts + 1):
-            if number in record.attempts:
+            if record.has_ended(number):
                 continue
             event: Event = AttemptJudged(
                 case=case.case, attempt=number, ballots=(unanswered,), spend=Spend()
             )
-            if number not in record.produced:
+            if record.output_of(number) is None:
                 output = produced_event(case.case, number, Output(text="", error=reason))
                 event = replace(output, spend=Spend())
             await self.journal.append(self.run, event)

@@ -173,7 +173,7 @@ class _Run:
             for attempt in one.in_order:
                 if (
                     attempt.status is Status.TARGET_ERROR
-                    or (made := one.produced.get(attempt.number)) is None
+                    or (made := one.output_of(attempt.number)) is None
                 ):
                     continue
                 yield self._copied(

@@ -54,24 +54,31 @@ FEW: Final = 1_000
 _NOTHING: Final = Spend()
 
 
+@dataclass(slots=True)
+class AttemptRecord:
+    """What is on record of one attempt: `produced` what the target gave, `ballots` what was
+    answered, `ended` what it came to.
+    """
+
+    produced: OutputProduced | None = None
+    ballots: tuple[Ballot, ...] | None = None
+    ended: Attempt | None = None
+
+
 @dataclass(slots=True, kw_only=True)
 class CaseRecord:
     """One case of a run. `rubric` is the key of its rubric in the first event, `contract` the
-    case's contract id.
+    case's contract id, `made` its attempts by their number.
 
-    By number of the attempt: `produced` what the target gave, `ballots` what was answered,
-    `attempts` what it came to. A brief one keeps of an attempt that ended what its numbers come
-    from, and no words. `is_asked_on`: its suite says `sure`, so what is more likely holds before
-    the mean of the marks.
+    A brief one keeps of an attempt that ended what its numbers come from, and no words.
+    `is_asked_on`: its suite says `sure`, so what is more likely holds before the mean of the marks.
     """
 
     case: Case
     scorer: Scorer
     rubric: str
     contract: str
-    produced: dict[int, OutputProduced] = field(default_factory=dict)
-    ballots: dict[int, tuple[Ballot, ...]] = field(default_factory=dict)
-    attempts: dict[int, Attempt] = field(default_factory=dict)
+    made: dict[int, AttemptRecord] = field(default_factory=dict)
     passed_by: str | None = None
     is_brief: bool = False
     is_asked_on: bool = False
@@ -82,7 +89,7 @@ class CaseRecord:
     def add(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:
         match event:
             case OutputProduced():
-                self.produced[event.attempt] = event
+                self._made(event.attempt).produced = event
                 if event.error is not None:  # a target that failed is the attempt's end
                     self._end(target_failed(event.attempt, event.error))
             case AttemptJudged():
@@ -90,6 +97,42 @@ class CaseRecord:
             case CasePassedBy():
                 self.passed_by = event.reason
                 self._forget(self._refused)  # what was refused before was not asked again
+
+    def _made(self, number: int) -> AttemptRecord:
+        found = self.made.get(number)
+        if found is None:
+            found = self.made[number] = AttemptRecord()
+        return found
+
+    def output_of(self, number: int) -> OutputProduced | None:
+        made = self.made.get(number)
+        return None if made is None else made.produced
+
+    def ballots_of(self, number: int) -> tuple[Ballot, ...] | None:
+        """What was answered about an attempt; None where nothing is on record of that."""
+        made = self.made.get(number)
+        return None if made is None else made.ballots
+
+    def has_ended(self, number: int) -> bool:
+        made = self.made.get(number)
+        return made is not None and made.ended is not None
+
+    @property
+    def produced(self) -> dict[int, OutputProduced]:
+        """What the target gave, by number of the attempt."""
+        every = self.made.items()
+        return {number: one.produced for number, one in every if one.produced is not None}
+
+    @property
+    def ballots(self) -> dict[int, tuple[Ballot, ...]]:
+        """What was answered, by number of the attempt."""
+        every = self.made.items()
+        return {number: one.ballots for number, one in every if one.ballots is not None}
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """Those that have ended."""
+        return [one.ended for one in self.made.values() if one.ended is not None]
 
     @property
     def low_confidence(self) -> bool:
@@ -102,9 +145,9 @@ class CaseRecord:
         """What was answered about one attempt. Where a limit refused a judge, it counts as long as
         there is nothing else.
         """
-        number = event.attempt
+        number, made = event.attempt, self._made(event.attempt)
         if event.refused is not None:
-            if number in self.ballots and number not in self._refused:
+            if made.ballots is not None and number not in self._refused:
                 return
             self._refused = (*self._refused, number)
         elif number in self._refused:
@@ -112,9 +155,8 @@ class CaseRecord:
         self._unanswered -= {number}
         if any(ballot.is_unusable for ballot in event.ballots):
             self._unanswered |= {number}
-        self.ballots[number] = event.ballots
-        produced = self.produced.get(number)
-        if produced is None or produced.error is None:
+        made.ballots = event.ballots
+        if made.produced is None or made.produced.error is None:
             card, verdict = self.scorer.judged(event.ballots)
             if self.case.rubric.sure is not None:
                 verdict = believed(verdict, belief_of(self.case.rubric, event.ballots))
@@ -131,24 +173,23 @@ class CaseRecord:
 
     def _forget(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            self.ballots.pop(number, None)
-            self.attempts.pop(number, None)
+            made = self._made(number)
+            made.ballots = made.ended = None
         self._refused, self._result = (), None
 
     def _end(self, attempt: Attempt) -> None:
+        made = self._made(attempt.number)
         if attempt.number <= self.case.attempts:
-            self.attempts[attempt.number] = attempt
+            made.ended = attempt
             self._result = None
         if self.is_brief:
-            self._drop_words(attempt.number)
+            self._drop_words(made)
 
-    def _drop_words(self, number: int) -> None:
-        if number in self.produced:
-            self.produced[number] = replace(
-                self.produced[number], output="", trace=None, diff=None, spend=_NOTHING
-            )
-        if number in self.ballots:
-            self.ballots[number] = self.scorer.without_words(self.ballots[number])
+    def _drop_words(self, made: AttemptRecord) -> None:
+        if made.produced is not None:
+            made.produced = replace(made.produced, output="", trace=None, diff=None, spend=_NOTHING)
+        if made.ballots is not None:
+            made.ballots = self.scorer.without_words(made.ballots)
 
     def whole(self, events: Iterable[Event]) -> CaseRecord:
         """It with its words again, from what is on record of it. A judgement that does not count is
@@ -163,7 +204,7 @@ class CaseRecord:
         )
         for event in events:
             match event:
-                case AttemptJudged() if event.attempt not in self.ballots:
+                case AttemptJudged() if self.ballots_of(event.attempt) is None:
                     pass
                 case OutputProduced() | AttemptJudged() | CasePassedBy():
                     found.add(event)
@@ -211,14 +252,14 @@ class CaseRecord:
 
     @property
     def in_order(self) -> list[Attempt]:
-        return [self.attempts[number] for number in sorted(self.attempts)]
+        return sorted(self.attempts, key=lambda one: one.number)
 
     @property
     def is_complete(self) -> bool:
         """Whether every attempt that was asked for has ended."""
         if self.case.skip is not None:
             return False
-        made = self.attempts.values()
+        made = self.attempts
         has_passed = self.case.stops_at_pass and any(one.status is Status.PASSED for one in made)
         return len(made) == self.case.attempts or has_passed
 
@@ -250,17 +291,17 @@ class CaseRecord:
 
     @property
     def shown_output(self) -> OutputProduced | None:
-        return self.produced.get(self.shown) if self.shown is not None else None
+        return self.output_of(self.shown) if self.shown is not None else None
 
     @property
     def shown_ballots(self) -> tuple[Ballot, ...]:
-        return self.ballots.get(self.shown, ()) if self.shown is not None else ()
+        return () if self.shown is None else self.ballots_of(self.shown) or ()
 
     @property
     def duration_ms(self) -> int | None:
         """How long the target worked on it, in all attempts; None for a case that was not run."""
-        if self.produced:
-            return sum(event.duration_ms for event in self.produced.values())
+        if produced := self.produced:
+            return sum(event.duration_ms for event in produced.values())
         return None if self.result.status is Status.SKIPPED else 0
 
 
@@ -469,13 +510,13 @@ def tally_of(cases: Iterable[CaseRecord]) -> SuiteTally:
         lonely += one.low_confidence
         cut_short = cut_short or one.is_cut_short
         if one.result.is_unstable:
-            made = one.attempts.values()
+            made = one.attempts
             unstable[one.case.id] = (
                 sum(attempt.status is Status.PASSED for attempt in made),
                 len(made),
             )
-        for number in sorted(one.ballots):
-            for ballot in one.ballots[number]:
+        for _, ballots_of in sorted(one.ballots.items()):
+            for ballot in ballots_of:
                 seen = (ballot.judge, ballot.state, ballot.sandbox or "")
                 if seen not in ballots:
                     ballots[seen] = replace(ballot, marks={}, problems=(), repairs=(), earlier=())

@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _WORD = re.compile(r"-?[A-Za-z]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _string = cast(Callable[[str, int, bool], tuple[str, int]], json.decoder.scanstring)  # type: ignore[attr-defined]
-_scan = cast(Callable[[str, int], tuple[object, int]], json.JSONDecoder().scan_once)
+_scan = cast(Callable[[str, int], tuple[object, int]], json.JSONDecoder().scan_once)  # type: ignore[attr-defined]
 # Characters of a text from which on its nodes are worth sparing.
 LARGE: Final = 1_000_000
 
@@ -232,7 +232,7 @@ class _Drawn(list[Any]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, list) and len(self) == len(other) and all(map(eq, self, other))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class DrawnNodes(_Drawn):

@@ -311,9 +311,11 @@ def case_document(
     instead, where there is one of it.
     """
     case, result, attempts = record.case, record.result, record.in_order
-    other = attempt if attempt in record.attempts and attempt != record.shown else None
-    produced = record.shown_output if other is None else record.produced.get(other)
-    ballots = record.shown_ballots if other is None else record.ballots.get(other, ())
+    other = attempt if attempt != record.shown else None
+    if other is not None and not record.has_ended(other):
+        other = None
+    produced = record.shown_output if other is None else record.output_of(other)
+    ballots = record.shown_ballots if other is None else record.ballots_of(other) or ()
     output = produced.output if produced is not None else None
     path = artifact.path if artifact is not None else ""
     facts = Facts(
@@ -360,7 +362,7 @@ def case_document(
         shown_attempt=other or record.shown,
         attempt_rule=str(case.attempt_rule),
         attempts=[
-            _attempt(attempt, record.produced.get(attempt.number), is_only=len(attempts) == 1)
+            _attempt(attempt, record.output_of(attempt.number), is_only=len(attempts) == 1)
             for attempt in attempts
         ],
         input=case.input,

@@ -195,7 +195,7 @@ def not_loaded(record: SuiteRecord) -> list[str]:
     """
     names = []
     for id, case in record.cases.items():
-        made = [case.produced.get(number) for number in case.attempts]
+        made = [one.produced for one in case.made.values() if one.ended is not None]
         traces = [one.trace if one is not None else None for one in made]
         if traces and all(trace is not None and trace.skill_loaded is False for trace in traces):
             names.append(id)
