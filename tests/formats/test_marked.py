@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from honestone.core.errors import FileError
 from honestone.formats.syntax import json_nodes
-from honestone.formats.syntax.json_nodes import DrawnKey, DrawnNodes
+from honestone.formats.syntax.json_nodes import DrawnNodes
 from honestone.formats.syntax.marked import parse_marked, read_marked
-from honestone.formats.syntax.nodes import lines_in
+from honestone.formats.syntax.nodes import DrawnKey, lines_in
 from property_examples import examples
 
 

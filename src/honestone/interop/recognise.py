@@ -16,7 +16,7 @@ from honestone.formats.project import reading_for
 from honestone.formats.rubric.rubric_file import RubricReading, RubricSource, notes_on, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.syntax.document import CodeOfFiles, Document
-from honestone.formats.syntax.json_nodes import DrawnKey
+from honestone.formats.syntax.nodes import DrawnKey
 from honestone.formats.syntax.reader import words
 from honestone.interop.reader import Reader
 from honestone.system.plugins import plugins

@@ -14,13 +14,12 @@ from honestone.formats.rubric.rubric_file import RubricSource
 from honestone.formats.rubric.rubric_file import read_rubric as read_native_rubric
 from honestone.formats.source import ForeignRubric
 from honestone.formats.syntax.marked import Marked, parse_marked, read_text, refuse_too_large
-from honestone.formats.syntax.nodes import lines_in
+from honestone.formats.syntax.nodes import DrawnKey, lines_in
 
 if TYPE_CHECKING:
     from honestone.core.checking.script import Script
     from honestone.core.json_value import Json, JsonObject
     from honestone.core.suite.case import Case
-    from honestone.formats.syntax.json_nodes import DrawnKey
 
 ReadRubric: TypeAlias = Callable[[Path], RubricSource | ForeignRubric]
 

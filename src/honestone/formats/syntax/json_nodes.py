@@ -13,11 +13,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from operator import eq
-from typing import Any, Final, NamedTuple, SupportsIndex, cast
+from typing import Any, Final, SupportsIndex, cast
 
 from honestone.core.errors import FileError
 from honestone.formats.syntax.nodes import (
     MAX_DEPTH,
+    DrawnKey,
     Node,
     refuse,
     same_key_twice,
@@ -42,15 +43,6 @@ class NotJson(Exception):
     def __init__(self, error: FileError) -> None:
         super().__init__(error.message)
         self.error = error
-
-
-class DrawnKey(NamedTuple):
-    """A list under a key of the outermost mapping whose entries are made each time that they are
-    asked for, where the key `after` is before it.
-    """
-
-    key: str
-    after: str
 
 
 def json_root(text: str, name: str, drawn: DrawnKey | None = None) -> Node:

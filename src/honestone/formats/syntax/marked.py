@@ -13,7 +13,7 @@ import stat
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from honestone.core.errors import FileError
 from honestone.core.numbers import exact
@@ -21,14 +21,12 @@ from honestone.formats.project import require_readable
 from honestone.formats.syntax.nodes import (
     MAX_BYTES,
     MAX_JSON_BYTES,
+    DrawnKey,
     MapKey,
     Node,
     line_and_column,
     refuse,
 )
-
-if TYPE_CHECKING:
-    from honestone.formats.syntax.json_nodes import DrawnKey
 
 MarkedPath: TypeAlias = Sequence[MapKey]
 

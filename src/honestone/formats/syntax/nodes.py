@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from math import isfinite, isinf
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from honestone.core.errors import FileError
 from honestone.core.json_value import is_number
@@ -36,6 +36,15 @@ _NAMED: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+
+
+class DrawnKey(NamedTuple):
+    """A list under a key of the outermost mapping of a large JSON text whose entries are made each
+    time that they are asked for, where the key `after` is before it.
+    """
+
+    key: str
+    after: str
 
 
 def lines_in(text: str) -> Iterator[str]:
