@@ -1033,6 +1033,23 @@ def test_held_out_judges_decide_alone(desk: Desk) -> None:
     assert [one["judge"] for one in found.json["belief"]["rests_on"]] == [other.spec]
 
 
+def test_a_held_out_judge_needs_the_judges_that_it_is_held_out_from(desk: Desk) -> None:
+    """Otherwise no one could tell whether the text was optimised against it."""
+    desk.file("best.md", "an apple\n")
+    desk.file("rubric.yaml", RUBRIC)
+    desk.file("table.csv", "id,text\n1,an apple\n")
+    desk.file("suite.yaml", "suite: 1\ntarget: mock\nrubric: [good]\ncases: [{id: a, input: x}]\n")
+    other = desk.judge("other")
+    for words in (
+        ("best.md", "-r", "rubric.yaml"),
+        ("table.csv", "--text", "text", "-r", "rubric.yaml"),
+        ("suite.yaml",),
+    ):
+        found = desk.run("eval", *words, "--holdout", other.spec)
+        assert found.is_refusal and "--judge names none" in found.err, found
+    assert other.calls == 0
+
+
 def test_a_judge_that_was_optimised_against_certifies_nothing(desk: Desk) -> None:
     """Also under another name of the same program."""
     desk.file("best.md", "an apple\n")

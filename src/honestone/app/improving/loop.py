@@ -31,6 +31,7 @@ from honestone.app.judging.judging_options import (
     max_bytes,
 )
 from honestone.app.options import Argument, Option, require_valid
+from honestone.app.suites.options import PromptNames
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.editing.proposal import MAX_DIFF, MAX_GROWTH
@@ -294,6 +295,7 @@ class EditOptions:
         str | ports.Target | ports.Function | None,
         Option("With --suite: what does the tasks.", short="-t", metavar="TARGET"),
     ] = None
+    prompts: PromptNames = ()
     candidates: Annotated[
         int | None,
         Option(
@@ -410,8 +412,8 @@ class LoopOptions:
 class ImprovementRequest(LoopOptions, EditOptions):
     """What `improve` is asked for, as given. Relative paths start in the workspace's folder.
 
-    Of `rubric` and `suite` exactly one is named. `target`, `candidates`, `min_pass_rate` and
-    `require_improvement` belong to a suite; `holdouts`, `require_calibration`, `require_tier` and
+    Of `rubric` and `suite` exactly one is named. `target`, `prompts`, `candidates`,
+    `min_pass_rate` and `require_improvement` belong to a suite; `holdouts`, `require_calibration`, `require_tier` and
     `self_judge` to a rubric. `policy` of a suite is `belief` or `keep-best`.
     """
 

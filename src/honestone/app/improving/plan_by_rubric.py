@@ -198,6 +198,7 @@ def _prepared(
 def _refuse_suite_options(request: ImprovementRequest) -> None:
     given = {
         "target": request.target,
+        "prompt": request.prompts or None,
         "candidates": request.candidates,
         "min-pass-rate": request.min_pass_rate,
         "require-improvement": request.require_improvement or None,

@@ -78,6 +78,7 @@ def _prepared(
             judging=request.judging,
             artifact=request.artifact,
             target=request.target,
+            prompts=request.prompts,
             min_pass_rate=bar,
         ),
         observer,

@@ -423,10 +423,16 @@ def certified_by(
     options: JudgingOptions, holdouts: Sequence[str], workspace: Workspace
 ) -> JudgingOptions:
     """The options with held-out judges as the panel. The judges of the options, which an optimiser
-    asked, are not asked again. Raises UsageError for a judge that is both.
+    asked, are not asked again. Raises UsageError for a judge that is both, and where no judge is
+    named that it could be.
     """
     if not holdouts:
         return options
+    if not options.judges:
+        raise UsageError(
+            "--holdout certifies what was optimised against other judges, but --judge names none",
+            hint="name those judges with --judge; a judge that simply decides is named with --judge alone",
+        )
     seats = make_seats([*options.judges, *holdouts], make_context(options, workspace))
     steering, certifying = seats[: len(options.judges)], seats[len(options.judges) :]
     both = next((one for one in certifying if one.draw_of in {seat.id for seat in steering}), None)

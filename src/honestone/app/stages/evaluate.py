@@ -75,6 +75,7 @@ class EvaluateSkillRequest:
     candidate_id: str | None = None
     skill: Path | None = None
     target: str | None = None
+    prompts: tuple[str, ...] = ()
     pass_k: int = 1
     baseline_cache_dir: Path | None = None
     eval_threshold: float = DEFAULT_THRESHOLD
@@ -247,6 +248,7 @@ def suite_request(
         subject=subject,
         against=against,
         target="mock" if request.mock else request.target or DEFAULT_TARGET,
+        prompts=request.prompts,
         attempts=request.pass_k,
         attempt_rule="pass@k",
         mock=request.mock,

@@ -76,6 +76,7 @@ class StageRunRequest:
     task_suite: Path
     worker: str
     target: str | None = None
+    prompts: tuple[str, ...] = ()
     sources: tuple[Path, ...] = ()
     retries: int = 3
     candidates: int = 1
@@ -252,6 +253,7 @@ def _evaluation_request(
     return evaluate.EvaluateSkillRequest(
         task_suite=request.task_suite,
         target=request.target or evaluate.DEFAULT_TARGET,
+        prompts=request.prompts,
         pass_k=request.pass_k,
         eval_threshold=0,
         mock=request.mock,

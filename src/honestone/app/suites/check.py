@@ -53,6 +53,7 @@ class SuiteCheckRequest:
     runs: tuple[str, ...] = ()
     run_bare: bool = False
     target: str | None = None
+    prompts: tuple[str, ...] = ()
     accept_loss: bool = False
 
 
@@ -60,9 +61,10 @@ def check_suite(workspace: Workspace, request: SuiteCheckRequest, observer: Obse
     """Raises UsageError and its kinds for a file that is not a suite or has a loss that is not
     accepted.
     """
-    if (request.judging.judges or request.target) and not request.run_bare:
+    if (request.judging.judges or request.target or request.prompts) and not request.run_bare:
         raise UsageError(
-            "--judge and --target are for --run; nothing else asks anybody", hint="add --run"
+            "--judge, --target and --prompt are for --run; nothing else asks anybody",
+            hint="add --run",
         )
     checked = _read_suite(workspace, request)
     _require_checks(checked, workspace, request.judging)
@@ -315,6 +317,7 @@ def _run_bare(
         judging=request.judging,
         subject=SuiteSubject.without_skill(),
         target=request.target,
+        prompts=request.prompts,
         accept_loss=request.accept_loss,
         attempts=1,
     )

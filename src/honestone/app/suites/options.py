@@ -26,6 +26,14 @@ Targets: TypeAlias = Annotated[
         short="-t",
     ),
 ]
+PromptNames: TypeAlias = Annotated[
+    tuple[str, ...],
+    Option(
+        "Run a suite of several prompts with this one only; `eval` takes several.",
+        name="--prompt",
+        metavar="NAME",
+    ),
+]
 Concurrency: TypeAlias = Annotated[int | None, Option("Cases at a time. [8]", min=1, max=1000)]
 
 
@@ -40,14 +48,7 @@ class SuiteOptions:
             name="--artifact",
         ),
     ] = ()
-    prompts: Annotated[
-        tuple[str, ...],
-        Option(
-            "Run a suite of several prompts with this one only; repeat it.",
-            name="--prompt",
-            metavar="NAME",
-        ),
-    ] = ()
+    prompts: PromptNames = ()
     pick: Annotated[bool, Option("Name the cheapest column that passes; pass if there is one.")] = (
         False
     )

@@ -56,7 +56,7 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
     if more:
         raise UsageError(
             f"`{request.suite}` is a table of {len(more) + 1} columns, but one target, prompt and artifact are needed here",
-            hint="choose with --target NAME and --artifact PATH; `eval` takes --prompt NAME as well",
+            hint="choose with --target NAME, --prompt NAME and --artifact PATH",
         )
     return plan
 

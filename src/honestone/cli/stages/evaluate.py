@@ -17,6 +17,7 @@ from honestone.app.judging.judging_options import (
     Seconds,
 )
 from honestone.app.options import Option
+from honestone.app.suites.options import PromptNames
 from honestone.cli import options as shared
 from honestone.cli.stages import group
 from honestone.cli.stages.group import stage_files
@@ -47,6 +48,7 @@ def evaluate_command(
     ] = 6.0,
     mock: Annotated[bool, Option("Run no agent and ask no judge, for a dry run.")] = False,
     target: group.TaskTarget = None,
+    prompts: PromptNames = (),
     pass_k: group.PassK = 1,
     judges: JudgeNames = (),
     judge_timeout: Seconds = None,
@@ -102,6 +104,7 @@ def evaluate_command(
         eval_threshold=eval_threshold,
         mock=mock,
         target=target,
+        prompts=prompts,
         pass_k=pass_k,
         require_improvement=require_improvement,
     )

@@ -18,6 +18,7 @@ from honestone.app.judging.judging_options import (
     Seconds,
 )
 from honestone.app.options import Argument, Option
+from honestone.app.suites.options import PromptNames
 from honestone.cli import options as shared
 from honestone.cli.stages import group
 from honestone.cli.terminal import Progress, dump, write
@@ -44,6 +45,7 @@ def run_command(
     sources: group.Sources = (),
     worker_timeout: Seconds = None,
     target: group.TaskTarget = None,
+    prompts: PromptNames = (),
     pass_k: group.PassK = 1,
     judges: JudgeNames = (),
     judge_timeout: Seconds = None,
@@ -88,6 +90,7 @@ def run_command(
         sources=sources,
         worker_timeout=worker_timeout,
         target=target,
+        prompts=prompts,
         pass_k=pass_k,
         retries=retries,
         mock=mock,

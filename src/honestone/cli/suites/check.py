@@ -12,6 +12,7 @@ import click
 
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.options import Argument, Option
+from honestone.app.suites.options import PromptNames
 from honestone.cli import options as shared
 from honestone.cli.helping import Grouped
 from honestone.cli.terminal import Progress, dump, here, write
@@ -45,6 +46,7 @@ def check(
     target: Annotated[
         str | None, Option("With --run: who does the tasks.", short="-t", metavar="TARGET")
     ] = None,
+    prompts: PromptNames = (),
     accept_loss: Annotated[
         bool, Option("Check the rest of a file that says what honestone cannot.")
     ] = False,
@@ -68,6 +70,7 @@ def check(
         runs=runs,
         run_bare=run_bare,
         target=target,
+        prompts=prompts,
         accept_loss=accept_loss,
     )
     with Progress(quiet=quiet) as progress:
