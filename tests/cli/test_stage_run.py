@@ -534,3 +534,24 @@ def test_the_words_that_approve_can_be_typed_as_they_stand(desk: Desk) -> None:
     ]
     assert desk.run(*shlex.split(told.removeprefix("approve it with: honestone "))).code == 0
     assert "Takes all orders" in bench.text
+
+
+def test_the_worker_is_shown_what_failed_in_the_last_run_of_eval(desk: Desk) -> None:
+    """Also where no stage has evaluated the skill: `eval` of the same suite with the skill as it is
+    counts, one with another version does not.
+    """
+    kitchen = Kitchen(desk, TEACH)
+    evaluated = desk.run(
+        "eval", "orders/task_suite.yaml", "--artifact", "kitchen", "--target", kitchen.cook.spec
+    )
+    assert evaluated.code == 1, evaluated.err
+    result, document = kitchen.run("--retries", "1")
+    assert "shown no failed tasks" not in result.err
+    shown = eval(kitchen.worker.lines[0])
+    assert "- pie" in shown and "- cake" in shown
+    assert "- stew" not in shown
+    assert document["decision"]
+    changed = desk.folder / "kitchen/SKILL.md"
+    changed.write_text(changed.read_text() + "Be quick.\n")
+    again, _ = kitchen.run("--retries", "1")
+    assert "or in the store: the worker is shown no failed tasks" in again.err

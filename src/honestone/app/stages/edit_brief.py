@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 from honestone.app.stages.files import SkillUnderEdit, StageFiles
 from honestone.app.stages.lessons import lessons_about
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
+from honestone.core.record.runs import moment_of_run
+from honestone.core.record.summary import summary_of
 from honestone.core.skill import brief
 from honestone.core.suite.case import Split
 from honestone.formats import stage_files as doc
@@ -17,6 +21,8 @@ from honestone.formats.syntax.marked import read_text
 from honestone.ports import Observer
 from honestone.system.files import printable
 
+# So many runs of a suite are looked at, the newest first.
+_MOST_RUNS = 20
 _KINDS = {
     "md": "markdown",
     "yml": "yaml",
@@ -30,6 +36,7 @@ def read_edit_brief(
     sources: Sequence[Path],
     *,
     task_suite: Path | None,
+    prompts: Sequence[str] = (),
     traces: Sequence[Path] = (),
     observer: Observer,
 ) -> brief.EditBrief:
@@ -38,7 +45,7 @@ def read_edit_brief(
     places.
     """
     workspace = files.workspace
-    tasks = SuiteTasks() if task_suite is None else read_suite_tasks(workspace, task_suite)
+    tasks = SuiteTasks() if task_suite is None else read_suite_tasks(workspace, task_suite, prompts)
     return brief.EditBrief(
         failing=tuple(tasks.shown(_last_failures(files, skill, tasks, observer))),
         tried=tuple(read_trace(workspace, path, tasks) for path in traces),
@@ -106,15 +113,18 @@ class SuiteTasks:
         ]
 
 
-def read_suite_tasks(workspace: Workspace, path: Path) -> SuiteTasks:
-    """The tasks of a suite of any format. Raises UsageError and its kinds."""
+def read_suite_tasks(workspace: Workspace, path: Path, prompts: Sequence[str] = ()) -> SuiteTasks:
+    """The tasks of a suite of any format; of one with several prompts as the one that was chosen
+    asks them. Raises UsageError and its kinds.
+    """
     from honestone.interop.recognise import read_any_suite
 
     cases = read_any_suite(workspace.path(path)).suite.cases
     has_splits = any(case.split is not None for case in cases)
     hidden = frozenset(case.id for case in cases if has_splits and case.in_split is Split.TEST)
-    prompts = {case.id: case.input for case in cases if case.id not in hidden}
-    return SuiteTasks(path=workspace.path(path), prompts=prompts, hidden=hidden)
+    prompt = prompts[0] if len(prompts) == 1 else None
+    asked = {one.id: one.asked_with(prompt).input for one in cases if one.id not in hidden}
+    return SuiteTasks(path=workspace.path(path), prompts=asked, hidden=hidden)
 
 
 def failed_in(rows: Sequence[doc.TaskRow]) -> list[brief.FailedTask]:
@@ -131,22 +141,77 @@ def failed_in(rows: Sequence[doc.TaskRow]) -> list[brief.FailedTask]:
 def _last_failures(
     files: StageFiles, skill: SkillUnderEdit, tasks: SuiteTasks, observer: Observer
 ) -> list[brief.FailedTask]:
-    """What this skill, as it is, failed in the newest evaluation of this suite below STATE_ROOT."""
+    """What this skill, as it is, failed in the newest evaluation of this suite: one below
+    STATE_ROOT, or a run of `eval` in the store.
+    """
     if tasks.path is None:
         return []
+    newest = max((*_of_files(files, skill, tasks.path), *_of_runs(skill, tasks.path)), default=None)
+    if newest is not None:
+        return newest.failed
+    observer.note(
+        f"no evaluation of {printable(tasks.path)} is on record below {printable(files.root)} or in the store: "
+        "the worker is shown no failed tasks"
+    )
+    return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class _Evaluated:
+    """An evaluation of the skill as it is: `at` in seconds since 1970, and what failed."""
+
+    at: float
+    failed: list[brief.FailedTask] = field(compare=False)
+
+
+def _of_files(files: StageFiles, skill: SkillUnderEdit, suite: Path) -> Iterator[_Evaluated]:
     for one in _evaluations(files):
         rows = _rows_of(one, skill)
         if (
             rows is not None
-            and _is_at(files.workspace, one.task_suite, tasks.path)
+            and _is_at(files.workspace, one.task_suite, suite)
             and _is_of(one, skill)
         ):
-            return failed_in(rows)
-    observer.note(
-        f"no evaluation of {printable(tasks.path)} is on record below {printable(files.root)}: "
-        "the worker is shown no failed tasks"
-    )
-    return []
+            yield _Evaluated(at=_moment(one.created_at), failed=failed_in(rows))
+            return
+
+
+def _moment(stamp: str) -> float:
+    """0 for what is not a moment, as another program may write it."""
+    try:
+        moment = datetime.fromisoformat(stamp)
+    except ValueError:
+        return 0
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _of_runs(skill: SkillUnderEdit, suite: Path) -> Iterator[_Evaluated]:
+    """The newest run of `eval` with this suite and the skill as it is, if it is among the last
+    ones.
+    """
+    from honestone.app.suites.columns import SuiteName
+    from honestone.core.record.record import read_record
+
+    workspace = skill.workspace
+    if not workspace.has_store:
+        return
+    name, digest = SuiteName.of(workspace, suite), skill.version.digest
+    with workspace.open_store(readonly=True) as store:
+        runs = (one for one in store.runs() if one.kind == "suite" and one.finished)
+        for info in islice(filter(name.is_of, runs), _MOST_RUNS):
+            record = read_record(store.events(info.id), run=info.id)
+            started = record.started
+            is_other = started.artifact is None or started.artifact.digest != digest
+            # A side of a comparison or of a loop is not what a person evaluated.
+            if is_other or started.mock or started.side:
+                continue
+            failed = [
+                brief.FailedTask(task_id=one.task_id, details=one.details)
+                for one in summary_of(record).tasks
+                if one.passed is False
+            ]
+            yield _Evaluated(at=moment_of_run(info.id) / 1000, failed=failed)
+            return
 
 
 def _evaluations(files: StageFiles) -> list[doc.SkillEvaluation]:

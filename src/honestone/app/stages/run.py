@@ -181,7 +181,12 @@ def _plan(
     limits = LoopLimits(rounds=tries, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
     observer.note(_cost(request, tasks, worker.id, judge_calls=limits.calls if calls else 0))
     edit_brief = read_edit_brief(
-        files, skill, request.sources, task_suite=request.task_suite, observer=observer
+        files,
+        skill,
+        request.sources,
+        task_suite=request.task_suite,
+        prompts=request.prompts,
+        observer=observer,
     )
     contract: JsonMapping = {
         "kind": KIND,
@@ -199,7 +204,7 @@ def _plan(
         files=files,
         skill=skill,
         edit_brief=edit_brief,
-        tasks=read_suite_tasks(workspace, request.task_suite),
+        tasks=read_suite_tasks(workspace, request.task_suite, request.prompts),
         asked=asked,
         plan=tasks,
         seats=seats,
