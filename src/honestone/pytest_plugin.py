@@ -158,10 +158,10 @@ def _note_lonely(item: pytest.Item, warnings: Iterable[tuple[str, str]]) -> None
         item.user_properties.append(noted)
 
 
-def _note_belief(item: pytest.Item, belief: BeliefDoc | None) -> None:
-    """Record in the same places how probable it is that the contract is met."""
-    if belief is not None and belief.is_stated:
-        item.user_properties.append(("probability", belief.probability))
+def _note_belief(item: pytest.Item, belief: BeliefDoc | None, chance: float | None) -> None:
+    """Record in the same places how probable it is that what was judged passes."""
+    if belief is not None and belief.is_stated and chance is not None:
+        item.user_properties.append(("probability", chance))
 
 
 @pytest.fixture
@@ -224,7 +224,8 @@ class Honestone:
                 lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet()))
             )
             _note_lonely(self._test, found.report.warnings)
-            _note_belief(self._test, found.belief)
+            belief = found.belief
+            _note_belief(self._test, belief, None if belief is None else belief.probability)
             return require_pass(found, artifact, input)
         except CouldNotJudge as error:
             raise CouldNotBeJudged(error.message) from None
@@ -333,7 +334,7 @@ class CaseItem(pytest.Item):
             raise CouldNotBeJudged(_error_text(error)) from None
         for _, case in found:
             _note_lonely(self, case.warnings)
-            _note_belief(self, case.belief)
+            _note_belief(self, case.belief, case.probability)
         self._open = [(column, case) for column, case in found if case.is_open]
         if all(case.status == "skipped" for _, case in found):
             pytest.skip("; ".join(found[0][1].reasons))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.belief.suite import CaseBelief, SuiteBelief
+from honestone.core.belief.suite import CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import LEAST_STATED, DeliveryRule
@@ -192,8 +192,8 @@ def test_texts_of_other_versions_tell_of_judges_only() -> None:
     here = [CaseBelief(id, _text("+")) for id in "abcd"]
     steady = [_text(*one) for one in ("++++", "----", "++++", "----")]
     wild = [_text(*one) for one in ("+-+-", "-+-+", "+--+", "-++-")]
-    by_steady = SuiteBelief(here, 4, apart=steady).chance
-    by_wild = SuiteBelief(here, 4, apart=wild).chance
+    by_steady = SuiteBelief(here, 4, Elsewhere.of((), steady)).chance
+    by_wild = SuiteBelief(here, 4, Elsewhere.of((), wild)).chance
     assert by_steady is not None and by_wild is not None
     assert by_steady.chance > by_wild.chance
 

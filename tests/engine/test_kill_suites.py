@@ -197,6 +197,57 @@ def test_killed_after_every_write_once(args: list[str], driver: Driver, tmp_path
     assert sum((calls(folder) - calls(tmp_path / "whole")).values()) <= 2 * kills
 
 
+SURE = """\
+suite: 1
+artifact: prompt.md
+rubric: [names the apple]
+sure: 80
+attempts: 2
+cases:
+  - {id: twice, input: two apple, attempt_rule: pass^k}
+  - {id: second, input: a pear, attempt_rule: pass@k}
+  - {id: both, input: an apple}
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--all-cases",)], ids=["by need", "all"])
+def test_attempts_and_looks_are_bought_once(
+    more: tuple[str, ...], driver: Driver, tmp_path: Path
+) -> None:
+    """Killed after any one write of a run under `sure`: it buys the same attempts and looks, and
+    pays for what flew at most once more. Of looks taken at once, those that were not on record may
+    not be needed any more.
+    """
+    args = [*ALONE, "--judge", "words:k", "--min-pass-rate", "0.6", *more]
+    folder = tmp_path / "whole"
+    prepare(folder)
+    (folder / "suite.yaml").write_text(SURE)
+    code = driver.run(folder, args)
+    expected, called = report(folder), calls(folder)
+    writes = int((folder / "writes").read_text())
+    assert driver.run(folder, args) == code
+    assert report(folder)["belief"] == expected["belief"]
+    assert not [call for call in calls(folder) - called if not call.startswith("target")]
+    assert code == 0 and {one["status"] for one in expected["cases"]} >= {"passed"}
+    for number in range(1, writes + 1):
+        folder = tmp_path / str(number)
+        prepare(folder)
+        (folder / "suite.yaml").write_text(SURE)
+        if driver.run(folder, args, kill=number) != KILLED:  # writes of two cases were one
+            assert number > writes // 2
+            break
+        over = is_over(folder)
+        ended = driver.run(folder, args)
+        found = report(folder)
+        assert (ended, found["verdict"]) == (code, expected["verdict"]), f"write {number}"
+        is_whole = found["belief"]["looks"] == expected["belief"]["looks"]
+        assert not is_whole or found == expected, f"write {number}"
+        extra = calls(folder) - called
+        assert over or sum(extra.values()) <= 2, f"write {number}: {dict(extra)}"
+        judges = {call: n for call, n in extra.items() if not call.startswith("target")}
+        assert sum(judges.values()) <= 1, f"write {number}: {judges}"
+
+
 REPEATABLE = SUITE.replace("rubric:", "target: {use: 'words:t', repeatable: true}\nrubric:", 1)
 AGAIN = ["suite.yaml", "--judge", "words:j", "--concurrency", "1", "--json"]
 

@@ -9,10 +9,15 @@ from typing import Any
 import pytest
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.belief.suite import CaseBelief, SuiteBelief
+from honestone.core.belief.suite import CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.verdict import TextBelief
+from honestone.core.events import AttemptJudged
 from honestone.core.judging.ballot import Ballot, Mark, Question
 from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.judging.scorer import Scorer
+from honestone.core.judging.spend import Spend
+from honestone.core.record.record import CaseRecord
+from honestone.core.suite.case import Case
 from honestone.engine.sure_suites import SuiteAsking
 
 KEY = ("p", "p")
@@ -23,16 +28,18 @@ RUBRIC = Rubric(
 )
 
 
-def finished_case(*answers: bool) -> Any:
+def case_record() -> CaseRecord:
+    case = Case(id="a", rubric=RUBRIC)
+    scorer = Scorer(RUBRIC)
+    return CaseRecord(case=case, scorer=scorer, rubric="r", contract="c", is_asked_on=True)
+
+
+def finished_case(*answers: bool) -> CaseRecord:
     """A case that an earlier process finished, with these looks of one judge."""
     ballots = [Ballot(judge=f"ann#{n}", marks={KEY: Mark(met)}) for n, met in enumerate(answers)]
-    text = TextBelief(RUBRIC).see_all(ballots)
-    return SimpleNamespace(
-        is_complete=True,
-        shown_ballots=ballots,
-        believed_as=CaseBelief("a", text),
-        case=SimpleNamespace(id="a", skip=None),
-    )
+    found = case_record()
+    found.add(AttemptJudged(case="a", attempt=1, ballots=tuple(ballots), spend=Spend()))
+    return found
 
 
 def looks(signs: str) -> list[Ballot]:
@@ -48,13 +55,7 @@ def test_a_text_of_another_version_counts_once() -> None:
     """
     here, other = looks("+-+"), TextBelief(RUBRIC).see_all(looks("-+-+"))
     same = TextBelief(RUBRIC).see_all(here)
-    case = SimpleNamespace(
-        is_complete=False,
-        believed_as=CaseBelief("a"),
-        case=SimpleNamespace(id="a", skip=None),
-        believed_by=lambda text, is_short: CaseBelief("a", text, is_short=is_short),
-    )
-    record: Any = SimpleNamespace(cases={"a": case}, text_of=lambda *_: "same")
+    record: Any = SimpleNamespace(cases={"a": case_record()}, text_of=lambda *_: "same")
     panel: Any = SimpleNamespace(seats=[])
     asking = SuiteAsking(
         panel=panel,
@@ -75,7 +76,7 @@ def test_a_text_of_another_version_counts_once() -> None:
         waits.cancel()
         return asking.belief()
 
-    expected = SuiteBelief([CaseBelief("a", same)], 1, apart=[other])
+    expected = SuiteBelief([CaseBelief("a", same)], 1, Elsewhere.of((), [other]))
     assert asyncio.run(entered()).assumed == pytest.approx(expected.assumed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
@@ -27,15 +27,17 @@ class SuiteRun:
     goes by: attempts on record are not run again. Cases that a budget does not reach are skipped
     with the reason.
 
-    `slots` is entered for each attempt: it may be shared with other runs. As many attempts are
-    under way as `work` runs at a time, and `judged_at_once` where that is more: their judges answer
-    all of them together.
+    `slot_of` gives what is entered for an attempt of a case, by id and number: it may be shared
+    with other runs. As many attempts are under way as `work` runs at a time, and `judged_at_once`
+    where that is more: their judges answer all of them together. `is_asked_on`: an attempt begins
+    when those that decide whom to ask let it, whatever came of the others.
     """
 
     record: SuiteRecord
     work: CaseWork
     judged_at_once: int = 0
-    slots: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)
+    slot_of: Callable[[str, int], AbstractAsyncContextManager[object]] = lambda *_: nullcontext()
+    is_asked_on: bool = False
     _over: set[str] = field(default_factory=set)
     _ended: set[str] = field(default_factory=set)
     _ends: dict[str, asyncio.Event] = field(default_factory=dict)
@@ -71,7 +73,7 @@ class SuiteRun:
         if any(case.case.depends_on for case in cases):
             waits_for = {case.case.id: case.case.depends_on for case in cases}
             ordered = [self.record.cases[id] for id in in_order(waits_for, waits_for)]
-        waiting = iter([one for case in ordered for one in _runs_of(case)])
+        waiting = iter([one for case in ordered for one in self._runs_of(case)])
         with self._live.here():
             self._report()
             await self._all(waiting, self._at_once(cases))
@@ -114,8 +116,15 @@ class SuiteRun:
             await self._wait_for_others(case)
             for number in numbers:
                 if case.case.id not in self._over and not case.has_ended(number):
-                    async with self.slots:
+                    async with self.slot_of(case.case.id, number):
                         await self._run_one(case, number)
+
+    def _runs_of(self, case: CaseRecord) -> list[tuple[CaseRecord, Sequence[int]]]:
+        """What one worker takes at a time: an attempt, or all of a case where a pass ends them."""
+        numbers = range(1, case.case.attempts + 1)
+        if case.case.stops_at_pass and not self.is_asked_on:
+            return [(case, numbers)]
+        return [(case, (number,)) for number in numbers]
 
     async def _wait_for_others(self, case: CaseRecord) -> None:
         """Those that it depends on were taken before it, so each of them ends."""
@@ -161,9 +170,10 @@ class SuiteRun:
         self._report()
 
     async def _skip(self, case: CaseRecord, reason: str) -> None:
-        self._over.add(
-            case.case.id
-        )  # before anything is awaited: another attempt of it may be taken meanwhile
+        if case.case.id in self._over:
+            return
+        # Before anything is awaited: another attempt of it may be taken meanwhile.
+        self._over.add(case.case.id)
         await self.work.skip(case, reason)
         self._left -= 0 if case.case.skip is not None else case.case.attempts
         self._end(case)
@@ -200,11 +210,3 @@ class SuiteRun:
 
 async def _each(tasks: Sequence[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks)
-
-
-def _runs_of(case: CaseRecord) -> list[tuple[CaseRecord, Sequence[int]]]:
-    """What one worker takes at a time: an attempt, or all of a case where a pass ends them."""
-    numbers = range(1, case.case.attempts + 1)
-    return (
-        [(case, numbers)] if case.case.stops_at_pass else [(case, (number,)) for number in numbers]
-    )

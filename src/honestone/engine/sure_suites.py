@@ -1,24 +1,31 @@
 """Asking on over a suite (`sure`): looks go to the cases that can still turn its bar.
 
 Attempts wait here for their judges. Cases are opened in the suite's order, as many as have to pass
-first. Looks that are on record are taken first; then each case gets those of as many judges as its
-rubric's quorum; then the case that is least certain gets the next look. Where the bar is reached,
-or out of reach, the rest is not asked.
+first, each with its first attempt, or with all of them where nothing less tells. Looks that are on
+record are taken first; then each attempt gets those of as many judges as its rubric's quorum; then
+what is least certain gets the next look, or its case the next attempt where that tells more. Where
+the bar is reached, or out of reach, the rest is not asked.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 
 from honestone.core.belief.stated import EVEN
-from honestone.core.belief.suite import NOWHERE, CaseBelief, Elsewhere, SuiteBelief, SuiteChance
+from honestone.core.belief.suite import NOWHERE, CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import CHECK, Ballot, Question
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
+from honestone.core.record.case_belief import (
+    AttemptLooks,
+    OpenAttempts,
+    needs_every_attempt,
+    open_attempts,
+)
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.engine.cases import CaseWork
 from honestone.engine.journal import NotAsked
@@ -37,7 +44,13 @@ SETTLED: Final = 0.03
 MOST_WHEN_STUCK: Final = 10
 # Cases that vary less than this part of the most open one wait.
 COMPARABLE: Final = 0.5
+# A further attempt at a case that matters less is not worth a run of the target.
+LEAST_MATTERS: Final = 0.001
 NOT_ASKED: Final = "not asked: the suite was decided without it"
+
+_Open = TypeVar("_Open")
+# An attempt: the id of its case and its number.
+Key: TypeAlias = tuple[str, int]
 
 
 @dataclass(slots=True)
@@ -54,6 +67,10 @@ class _Waiting:
     known: int = 0
     recalled: int = 0
     is_recalled: bool = False
+
+    @property
+    def looks(self) -> AttemptLooks:
+        return AttemptLooks(self.asking.looking.ballots, self.text, self.is_below_quorum)
 
     @property
     def is_short(self) -> bool:
@@ -78,8 +95,8 @@ class SuiteAsking:
     """The looks of a suite's run. `record` is the run so far, `need` how many cases have to pass,
     `target` the bar (0-1), `most` the limit of looks. `paid_before`: the calls that this run paid
     before it was resumed; where it is not None, only looks that were paid count against the limit,
-    and every case gets as many as its quorum all the same. Used as `slots` of the run: an attempt
-    enters when its case is opened. `asks_all`: every case gets a look; `asks_once`: and no further one.
+    and every case gets as many as its quorum all the same. Its `slot` is entered by each attempt of
+    the run, when it is opened. `asks_all`: every case gets a look; `asks_once`: and no further one.
     `has_output` hears of each case whose target is done.
 
     `on_record`: by text the looks that count and cost nothing. `alongside` and `apart`: texts that
@@ -101,46 +118,86 @@ class SuiteAsking:
     hopeless: float | None = None
     has_output: Callable[[str], None] = lambda id: None
     over: str | None = None
-    _order: list[str] = field(default_factory=list)
-    _opened: int = 0
-    _entered: int = 0
-    _admitted: int = 0
-    _inside: int = 0
+    _cases: list[str] = field(default_factory=list)
+    _begun: int = 0
+    _opened: set[Key] = field(default_factory=set)
+    _inside: set[Key] = field(default_factory=set)
+    _ended: set[Key] = field(default_factory=set)
+    _without_output: set[str] = field(default_factory=set)
     _when_stuck: int = 0
     _done_before: int = 0
     _left_out: frozenset[str] | None = None
     _elsewhere: Elsewhere = NOWHERE
-    _waiting: dict[str, _Waiting] = field(default_factory=dict)
+    _waiting: dict[Key, _Waiting] = field(default_factory=dict)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def __post_init__(self) -> None:
-        self._order = [id for id, one in self.record.cases.items() if not one.is_complete]
-        self._opened = min(max(self.need, LEAST_LOOKS), len(self._order))
-        done = (one for one in self.record.cases.values() if one.is_complete)
-        self._done_before = sum(looks_of(one) for one in done)
+        cases = self.record.cases
+        # The suite itself skips some: their turn is at once.
+        skipped = {id for id, one in cases.items() if one.case.skip is not None}
+        self._opened = {(id, 1) for id in skipped}
+        left = [id for id, one in cases.items() if not one.is_complete and id not in skipped]
+        # What was begun goes first: its outputs and looks are on record.
+        begun = {id for id in left if cases[id].made}
+        self._cases = sorted(left, key=lambda id: id not in begun)
+        self._done_before = sum(map(looks_of, cases.values()))
+        ended = len(cases) - len(skipped) - len(left)
+        self._begin_cases(max(self.need, LEAST_LOOKS) - ended, len(begun))
+
+    @property
+    def attempts(self) -> int:
+        """How many attempts there may be."""
+        return sum(one.case.attempts for one in self.record.cases.values())
+
+    # -- what is opened
+
+    def _begin_cases(self, count: int, least: int = 0) -> None:
+        """The next cases, in the suite's order."""
+        wanted = self._cases[self._begun : self._begun + max(count, least)]
+        self._begun += len(wanted)
+        for id in wanted:
+            case = self.record.cases[id]
+            first = case.case.attempts if needs_every_attempt(case.case) else 1
+            numbers = {*range(1, first + 1), *case.produced} - {one.number for one in case.attempts}
+            self._opened |= {(id, number) for number in numbers}
+
+    def _open_next(self, ids: Iterable[str]) -> None:
+        """The next attempt of each of these cases."""
+        for id in ids:
+            number = self._next_attempt(id)
+            if number is not None:
+                self._opened.add((id, number))
+
+    def _next_attempt(self, id: str) -> int | None:
+        """None where there is none, or its target cannot be run any more."""
+        if id in self._without_output:
+            return None
+        case = self.record.cases[id]
+        numbers = range(1, case.case.attempts + 1)
+        begun = (one for one in numbers if case.has_ended(one) or (id, one) in self._opened)
+        number = max(begun, default=0) + 1
+        return number if number <= case.case.attempts else None
 
     # -- what the run calls
 
-    async def __aenter__(self) -> object:
+    @asynccontextmanager
+    async def slot(self, id: str, number: int) -> AsyncIterator[None]:
+        """Entered by an attempt, when it is opened."""
+        key = (id, number)
         async with self._changed:
-            number = self._entered
-            self._entered += 1
-            await self._changed.wait_for(lambda: number < self._opened or self.over is not None)
-            self._admitted += 1
-            self._inside += 1
+            await self._changed.wait_for(lambda: key in self._opened or self.over is not None)
+            self._inside.add(key)
             self._changed.notify_all()
-        return None
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        async with self._changed:
-            self._inside -= 1
-            self._changed.notify_all()
-        return None
+        try:
+            yield
+        finally:
+            async with self._changed:
+                self._inside.discard(key)
+                self._ended.add(key)
+                self.has_output(id)
+                if not self.record.cases[id].has_ended(number):
+                    self._without_output.add(id)
+                self._changed.notify_all()
 
     async def consult(
         self, rubric: Rubric, question: Question, checks: Sequence[Ballot]
@@ -148,6 +205,7 @@ class SuiteAsking:
         """The looks at one output, when the suite is decided. Raises NotAsked where it got none."""
         asking = AskingOn.of(self.panel, question, rubric, checks)
         id = question.case or ""
+        key = (id, question.attempt or 1)
         self.has_output(id)
         text = TextBelief(rubric).see_all(checks)
         if text.probability in (0.0, 1.0):
@@ -161,7 +219,7 @@ class SuiteAsking:
             waiting.learn()
             waiting.known = waiting.seen
         async with self._changed:
-            self._waiting[id] = waiting
+            self._waiting[key] = waiting
             self._changed.notify_all()
         await waiting.done
         if not waiting.asking.looking.looks and not waiting.asking.failed:
@@ -180,7 +238,6 @@ class SuiteAsking:
         finally:
             async with self._changed:
                 self.over = self.over or NOT_ASKED
-                self._opened = len(self._order)
                 for one in self._waiting.values():
                     if not one.done.done():
                         one.done.set_result(None)
@@ -188,43 +245,67 @@ class SuiteAsking:
 
     def _is_quiet(self) -> bool:
         """Whether every attempt that is open waits for judges or has ended."""
-        waiting = sum(not one.done.done() for one in self._waiting.values())
-        return self._admitted >= self._opened and self._inside == waiting
+        waiting = {key for key, one in self._waiting.items() if not one.done.done()}
+        rest = self._opened - self._ended - waiting
+        return all(id in self._without_output for id, _ in rest) and self._inside <= waiting
 
     async def _step(self) -> str | None:
-        """One look or several; why it is over, or None."""
-        asked = self._open()
+        """One look or several, or attempts opened; why it is over, or None."""
+        asked = self._asked()
         await self._recall(asked.values())
         belief = self.belief()
-        chances = {id: self._passing(belief, id) for id in asked if self._tells(id)}
-        is_decided = self._is_decided(belief.chance)
+        is_decided = self._is_decided(belief)
         lone = self._lone(belief, asked) if is_decided else {}
         if is_decided and not lone:
             return NOT_ASKED
-        short = [id for id, one in asked.items() if one.is_short]
-        is_first = bool(short) or self._opened < len(self._order)
+        short = [key for key, one in asked.items() if one.is_short]
+        is_first = bool(short) or self._begun < len(self._cases)
         left = self.most - self._looks
         if left <= 0 and not (is_first and self.paid_before is not None):
             return self._used_up
         if short:
             most = FIRST_AT_ONCE if self.paid_before is not None else min(FIRST_AT_ONCE, left)
             return await self._take(short[:most])
-        if self.asks_once and self._opened == len(self._order):
+        if self.asks_once and self._begun == len(self._cases):
             return NOT_ASKED
         if lone:
-            return await self._take(most_open(lone)[: min(AT_ONCE, left)])
-        if self._opened < len(self._order) and self._wants_more(belief, chances):
-            async with self._changed:
-                self._opened = min(self._opened + FIRST_AT_ONCE, len(self._order))
-                self._changed.notify_all()
+            return await self._take(self._most_open(lone)[: min(AT_ONCE, left)])
+        matters, more = self._open(belief, asked)
+        if self._begun < len(self._cases) and self._wants_more(belief, matters, more):
+            await self._let_in(lambda: self._begin_cases(FIRST_AT_ONCE))
             return None
-        if not chances:
+        wanted = self._next_attempts(belief, matters, more)
+        if wanted:
+            await self._let_in(lambda: self._open_next(wanted))
+            return None
+        if not matters:
             return "not asked: no judge is worth another look"
-        if self._is_stuck(belief, chances):
+        if self._is_stuck(belief, matters):
             self._when_stuck += 1
             if self._when_stuck > MOST_WHEN_STUCK:
                 return "not asked: more looks of these judges would not tell"
-        return await self._take(most_open(chances)[: min(AT_ONCE, left)])
+        return await self._take(self._most_open(matters)[: min(AT_ONCE, left)])
+
+    async def _let_in(self, opens: Callable[[], None]) -> None:
+        async with self._changed:
+            opens()
+            self._changed.notify_all()
+
+    def _next_attempts(
+        self, belief: SuiteBelief, matters: Mapping[Key, float], more: Mapping[str, float]
+    ) -> list[str]:
+        """The cases whose next attempt tells more than any further look."""
+        if self.asks_all:  # each case has to have an answer
+            known = belief.by_case()
+            return [id for id in more if id not in known][:FIRST_AT_ONCE]
+        if not more or max(more.values()) < max(matters.values(), default=LEAST_MATTERS):
+            return []
+        return most_open(more)[:FIRST_AT_ONCE]
+
+    def _most_open(self, matters: Mapping[Key, float]) -> list[Key]:
+        """Of attempts that are equally open, the one with fewer looks."""
+        fewer = sorted(matters, key=lambda key: self._waiting[key].seen)
+        return most_open({key: matters[key] for key in fewer})
 
     @property
     def _used_up(self) -> str:
@@ -249,17 +330,51 @@ class SuiteAsking:
         """Every look at a case of the suite, whoever paid for it."""
         return sum(one.seen for one in self._waiting.values()) + self._done_before
 
-    def _open(self) -> dict[str, _Waiting]:
-        """The cases that a judge can be asked about, in the suite's order, however soon their
-        targets were done. A case that can get no more judges and has fewer than its quorum counts
-        for no outcome, whatever else is asked.
+    def _asked(self) -> dict[Key, _Waiting]:
+        """The attempts that a judge can be asked about, in the suite's order, however soon their
+        targets were done. One that can get no more judges and has fewer than its quorum counts for
+        no outcome, whatever else is asked.
         """
-        waiting = ((id, self._waiting[id]) for id in self._order if id in self._waiting)
+        places = {id: place for place, id in enumerate(self.record.cases)}
         return {
-            id: one
-            for id, one in waiting
+            key: one
+            for key, one in sorted(
+                self._waiting.items(), key=lambda row: (row[0][1], places[row[0][0]])
+            )
             if self._is_worth(one) and (one.is_short or not one.is_below_quorum)
         }
+
+    def _open(
+        self, belief: SuiteBelief, asked: Mapping[Key, _Waiting]
+    ) -> tuple[dict[Key, float], dict[str, float]]:
+        """How much what is open depends on each attempt that can be asked about, and on the next
+        attempt of each case.
+        """
+        matters, more = dict[Key, float](), dict[str, float]()
+        # Another attempt tells nothing where the bar is reached or missed without it.
+        chance = belief.chance
+        turns = 1.0 if chance is None else chance.high * (1.0 - chance.low)
+        for id in self._cases[: self._begun]:
+            if self._tells(id):
+                found = self._open_of_case(belief, id)
+                for number, one in found.by_number.items():
+                    if (id, number) in asked:
+                        matters[id, number] = one
+                if found.next is not None and self._next_attempt(id) is not None:
+                    more[id] = turns * found.next
+        return {key: matters[key] for key in asked if key in matters}, more
+
+    def _open_of_case(self, belief: SuiteBelief, id: str) -> OpenAttempts:
+        case = self.record.cases[id]
+        waiting = self._looks_at_case(id)
+        opened = sorted({*(one.number for one in case.attempts), *waiting})
+        unseen = belief.expected_unseen
+        return open_attempts(case.tried(waiting), opened, belief.passing_of, unseen)
+
+    def _looks_at_case(self, id: str) -> dict[int, AttemptLooks]:
+        numbers = range(1, self.record.cases[id].case.attempts + 1)
+        found = ((number, self._waiting.get((id, number))) for number in numbers)
+        return {number: one.looks for number, one in found if one is not None}
 
     async def _recall(self, asked: Iterable[_Waiting]) -> None:
         """Take in what is on record about the cases that are new here: all of it, since it costs
@@ -273,40 +388,43 @@ class SuiteAsking:
                 one.learn()
                 one.recalled = one.seen - one.known
 
-    def _lone(self, belief: SuiteBelief, asked: Mapping[str, _Waiting]) -> dict[str, float]:
-        """The cases that speak for the outcome by one look alone, where one case turns it: nothing
-        is decided on one look.
+    def _lone(self, belief: SuiteBelief, asked: Mapping[Key, _Waiting]) -> dict[Key, float]:
+        """The attempts of cases that speak for the outcome by one look alone, where one case turns
+        it: nothing is decided on one look.
         """
         chance = belief.chance
         passes = chance is not None and chance.low >= self.target
         spoken = {id: one for id, one in belief.by_case().items() if (one >= EVEN) is passes}
         if len(spoken) > (self.need if passes else belief.size - self.need + 1):
             return {}
-        return {id: one for id, one in spoken.items() if id in asked and asked[id].seen == 1}
+        seen = dict[str, int]()
+        for (id, _), one in self._waiting.items():
+            seen[id] = seen.get(id, 0) + one.seen
+        return {
+            (id, number): spoken[id] * (1.0 - spoken[id])
+            for (id, number), one in asked.items()
+            if id in spoken and one.seen == seen[id] == 1
+        }
 
     def _tells(self, id: str) -> bool:
         """Whether looks at its output say whether it passes."""
         return self.record.cases[id].wants_met is not None
 
-    def _passing(self, belief: SuiteBelief, id: str) -> float:
-        is_turned = self.record.cases[id].wants_met is False
-        return belief.passing(self._waiting[id].text, is_turned=is_turned)
-
-    def _is_stuck(self, belief: SuiteBelief, chances: Mapping[str, float]) -> bool:
-        """Whether the cases that can be asked are settled, and one that is open cannot be asked any
+    def _is_stuck(self, belief: SuiteBelief, matters: Mapping[Key, float]) -> bool:
+        """Whether what can be asked about is settled, and what is open cannot be asked about any
         more: looks then tell only how the judges err.
         """
-        if any(one * (1.0 - one) >= SETTLED for one in chances.values()):
+        if any(one >= SETTLED for one in matters.values()):
             return False
-        rest = [id for id, one in self._waiting.items() if id not in chances and one.seen]
-        if not all(map(self._tells, rest)):
+        rest = [key for key, one in self._waiting.items() if key not in matters and one.seen]
+        if not all(self._tells(id) for id, _ in rest):
             return True
-        return any(
-            one * (1.0 - one) >= SETTLED for one in (self._passing(belief, id) for id in rest)
-        )
+        found = {id: self._open_of_case(belief, id).by_number for id, _ in rest}
+        return any(found[id].get(number, 0.0) >= SETTLED for id, number in rest)
 
-    def _is_decided(self, chance: SuiteChance | None) -> bool:
-        if chance is None or (self.asks_all and self._has_unseen()):
+    def _is_decided(self, belief: SuiteBelief) -> bool:
+        chance = belief.chance
+        if chance is None or (self.asks_all and self._has_unseen(belief)):
             return False
         if chance.chance in (0.0, 1.0):
             return True
@@ -316,19 +434,25 @@ class SuiteAsking:
         is_met, is_out = chance.low >= self.target, chance.high <= out
         return self._seen >= LEAST_LOOKS and (is_met or is_out)
 
-    def _has_unseen(self) -> bool:
-        return self._opened < len(self._order) or any(
-            not one.seen and self._is_worth(one) for one in self._waiting.values()
-        )
+    def _has_unseen(self, belief: SuiteBelief) -> bool:
+        if self._begun < len(self._cases):
+            return True
+        if any(not one.seen and self._is_worth(one) for one in self._waiting.values()):
+            return True
+        several = [id for id in self._cases if self._next_attempt(id) is not None]
+        known = belief.by_case() if several else {}
+        return any(id not in known for id in several)
 
-    def _wants_more(self, belief: SuiteBelief, chances: dict[str, float]) -> bool:
+    def _wants_more(
+        self, belief: SuiteBelief, matters: Mapping[Key, float], more: Mapping[str, float]
+    ) -> bool:
         """Whether the cases that are open cannot decide it, or are settled."""
         expected = belief.expected
-        widest = max([one * (1.0 - one) for one in chances.values()], default=0.0)
+        widest = max([*matters.values(), *more.values()], default=0.0)
         return self.asks_all or expected < self.need - 0.5 or widest < SETTLED
 
-    async def _take(self, ids: Sequence[str]) -> str | None:
-        found = [self._waiting[id] for id in ids]
+    async def _take(self, keys: Sequence[Key]) -> str | None:
+        found = [self._waiting[key] for key in keys]
         totals: dict[str, int] = {}
         for one in self._waiting.values():
             for judge, looks in one.asking.looking.looks.items():
@@ -362,32 +486,28 @@ class SuiteAsking:
         shared = frozenset(one for one in here if one in self.alongside or one in self.apart)
         if shared != self._left_out:
             self._left_out = shared
-            self._elsewhere = Elsewhere.of(
-                *(
-                    [text for name, text in texts.items() if name not in shared]
-                    for texts in (self.alongside, self.apart)
-                )
+            alongside, apart = (
+                [text for name, text in texts.items() if name not in shared]
+                for texts in (self.alongside, self.apart)
             )
+            self._elsewhere = Elsewhere.of(alongside, apart)
         return self._elsewhere
 
     def _case(self, id: str, one: CaseRecord) -> CaseBelief:
-        waiting = self._waiting.get(id)
-        if waiting is None:
-            return one.believed_as
-        return one.believed_by(waiting.text, is_short=waiting.is_below_quorum)
+        waiting = self._looks_at_case(id)
+        return one.believed_with(waiting) if waiting else one.believed_as
 
 
 def looks_of(case: CaseRecord) -> int:
-    """How many looks at what is shown of a case gave marks."""
-    return sum(bool(one.marks) and one.judge != CHECK for one in case.shown_ballots)
+    """How many looks at its attempts gave marks."""
+    ballots = [one for each in case.ballots.values() for one in each]
+    return sum(bool(one.marks) and one.judge != CHECK for one in ballots)
 
 
-def most_open(chances: Mapping[str, float]) -> list[str]:
-    """The cases that the next looks are best spent on, by the probability that each passes: the one
-    that is least certain, and others that are nearly as open. A look at a settled case would not be
-    missed.
+def most_open(open_by: Mapping[_Open, float]) -> list[_Open]:
+    """What the next looks are best spent on, by how open each is: the one that is least certain,
+    and others that are nearly as open. A look at what is settled would not be missed.
     """
-    open_by = {id: chance * (1.0 - chance) for id, chance in chances.items()}
     least = COMPARABLE * max(open_by.values())
     found = [id for id, one in open_by.items() if one >= least]
     return sorted(found, key=lambda id: -open_by[id])

@@ -43,11 +43,6 @@ def require_askable_suite(
             "--sure chooses each look by all cases, and --remote has them judged apart",
             hint="run it on this machine",
         )
-    if (request.attempts or 1) > 1 or any(case.attempts > 1 for case in chosen):
-        raise UsageError(
-            "--sure asks judges on about one attempt of each case, but several attempts are asked for",
-            hint="leave `attempts` out",
-        )
 
 
 def can_be_asked_by_need(plan: SuitePlan) -> bool:
@@ -96,9 +91,9 @@ def asking_of(
     bar = record.bar
     if bar.sure is None or not plan.seats:
         return None
-    cases = sum(one.case.skip is None for one in record.cases.values())
+    cases = [one.case for one in record.cases.values() if one.case.skip is None]
     asking = partial(
-        SuiteAsking, panel=panel, record=record, need=bar.need(cases), target=float(bar.sure)
+        SuiteAsking, panel=panel, record=record, need=bar.need(len(cases)), target=float(bar.sure)
     )
     if by_need is not None:
         return asking(
@@ -112,7 +107,7 @@ def asking_of(
             hopeless=by_need.hopeless,
         )
     return asking(
-        most=bar.looks(cases),
+        most=bar.looks(sum(case.attempts for case in cases)),
         # A comparison needs an answer about every case of both sides.
         asks_all=plan.request.all_cases or plan.request.baseline is not None,
     )

@@ -3,12 +3,14 @@
 The assumptions about the judges are those of `verdict`; here they share the evidence of all cases,
 and the share of items that are met is learned over the cases too. Under one assumption the cases are
 independent, so the number that pass is a sum of unequal coins. A case without a look decides
-nothing: it counts as failed where a pass is in question, and as passed where a failure is.
+nothing: it counts as failed where a pass is in question, and as passed where a failure is. So does
+an attempt without one, where a case has several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -17,9 +19,10 @@ from typing import Final, NamedTuple
 
 from honestone.core.belief.counting import binomial, convolved
 from honestone.core.belief.errors import ErrorModel, History
-from honestone.core.belief.stated import Ground, StatedBelief, settled
+from honestone.core.belief.stated import EVEN, Ground, StatedBelief, settled
 from honestone.core.belief.verdict import (
     CLOSE,
+    MET_SHARES,
     Assumption,
     ItemTally,
     TextBelief,
@@ -30,7 +33,7 @@ from honestone.core.belief.verdict import (
 
 # Shares of items that are met over a suite: many suites pass as a whole.
 SUITE_SHARES: Final = (0.3, 0.6, 0.85, 0.95, 0.99)
-# Looks a case, where nothing else is said.
+# Looks at each attempt of a case, where nothing else is said.
 LOOKS_PER_CASE: Final = 6
 _TAIL: Final = 1e-12
 
@@ -41,6 +44,10 @@ class CaseBelief:
     False where its target failed. `is_short`: its looks do not say whether it passes, as where
     fewer judges answered than its rubric's quorum. `is_turned`: it passes where its output does not
     meet the contract.
+
+    `attempts`: those of a case that passes where `needed` of them do, each like a case of its own.
+    `others`: texts that say how judges err, and nothing of whether it passes, as those of attempts
+    that are not its best one.
     """
 
     id: str
@@ -48,6 +55,22 @@ class CaseBelief:
     certain: bool | None = None
     is_short: bool = False
     is_turned: bool = False
+    attempts: tuple[CaseBelief, ...] = ()
+    needed: int = 1
+    others: tuple[TextBelief, ...] = ()
+
+    @classmethod
+    def of_attempts(cls, id: str, attempts: Sequence[CaseBelief], needed: int) -> CaseBelief:
+        """It is certain where enough of them are."""
+        if len(attempts) == 1:
+            return attempts[0]
+        known = sum(one.certain is True for one in attempts)
+        if known >= needed:
+            return cls(id, certain=True)
+        if sum(one.certain is not False for one in attempts) < needed:
+            return cls(id, certain=False)
+        is_short = any(one.is_short for one in attempts)
+        return cls(id, is_short=is_short, attempts=tuple(attempts), needed=needed)
 
     @property
     def is_looked_at(self) -> bool:
@@ -56,82 +79,137 @@ class CaseBelief:
     @property
     def has_looks(self) -> bool:
         """Whether judges looked at it, and what they say tells whether it passes."""
+        if self.attempts:
+            return any(one.has_looks for one in self.attempts)
         return self.text is not None and bool(self.text.looks) and not self.is_short
 
     @property
+    def texts(self) -> Sequence[TextBelief]:
+        """What was looked at, of every attempt."""
+        if self.attempts:
+            return [text for one in self.attempts for text in one.texts]
+        return [*([] if self.text is None else [self.text]), *self.others]
+
+    @property
+    def kind(self) -> Hashable:
+        """Cases with equal ones are equally likely to pass."""
+        if self.attempts:
+            return self.needed, frozenset(Counter(one.kind for one in self.attempts).items())
+        if self.text is None or not self.has_looks:
+            return self.certain
+        return self.certain, self.is_turned, self.text.signature or id(self.text)
+
+    @property
     def alone(self) -> float | None:
-        """P(it passes) by what is known of it alone; None where no one looked."""
+        """P(it passes) by what is known of it alone; None where no one looked, or where it depends
+        on attempts that no one looked at.
+        """
         if self.certain is not None:
             return float(self.certain)
+        if self.attempts:
+            return _alone(self)
         chance = self.text.probability if self.text is not None and self.has_looks else None
         return 1.0 - chance if chance is not None and self.is_turned else chance
 
 
 class SuiteChance(NamedTuple):
-    """P(the bar is met). `low`: if all cases without a look failed; `high`: if they passed."""
+    """P(the bar is met). `low`: if all cases without a look failed; `high`: if they passed. Of a
+    case with several attempts: P(it passes), and the same of attempts without a look.
+    """
 
     chance: float
     low: float
     high: float
 
 
+def _whatever_else(found: SuiteChance) -> float | None:
+    """P(a case passes) whatever attempts without a look come to; None where it depends on them."""
+    if found.low >= EVEN:
+        return found.low
+    return found.high if found.high < EVEN or found.low == found.high else None
+
+
 class Elsewhere(NamedTuple):
-    """Answers about texts that none of a suite's cases has, counted once for many beliefs about it:
-    as its `alongside`, and as its `apart`.
+    """Answers about texts that none of a suite's cases has, counted once for many beliefs about it.
+    `alongside`: of other suites that the same judges looked at. `apart`: they say how these judges
+    err, and nothing of how many cases pass.
     """
 
     alongside: Sequence[ItemTally] = ()
     apart: Sequence[ItemTally] = ()
 
     @classmethod
-    def of(cls, alongside: Sequence[TextBelief], apart: Sequence[TextBelief]) -> Elsewhere:
-        return cls(_tallies(alongside), _tallies(apart))
+    def of(
+        cls,
+        alongside: Iterable[TextBelief],
+        apart: Iterable[TextBelief],
+        cases: Iterable[CaseBelief] = (),
+    ) -> Elsewhere:
+        """A text that one of the `cases` counts is left out, and so is a second time."""
+        seen = {id(text) for case in cases for text in _seen_texts(case)}
+        near = {id(text): text for text in alongside if id(text) not in seen}
+        far = {id(text): text for text in apart if id(text) not in seen}
+        return cls(_tallies(list(near.values())), _tallies(list(far.values())))
 
 
 NOWHERE: Final = Elsewhere()
 
 
+def _seen_texts(case: CaseBelief) -> Iterator[TextBelief]:
+    """The texts that a suite's belief rests on."""
+    return (one.text for one in _parts(case) if one.text is not None)
+
+
+def _parts(case: CaseBelief) -> Iterator[CaseBelief]:
+    """The case, or its attempts, where looks tell whether they pass."""
+    for one in case.attempts or (case,):
+        if one.certain is None and one.text is not None and one.has_looks:
+            yield one
+
+
 class SuiteBelief:
-    """What is believed about a suite of which `need` cases have to pass. `alongside`: texts of
-    other suites that the same judges looked at; a text that is in both counts once as evidence.
-    `apart`: texts that say how these judges err, and nothing of how many cases pass. So do those of
-    turned cases: of these another share is met, which is learned from them alone.
+    """What is believed about a suite of which `need` cases have to pass. `elsewhere`: what other
+    texts say about the judges. Turned cases say how judges err, and nothing of how many others
+    pass: of these another share is met, which is learned from them alone.
     """
 
     def __init__(
         self,
         cases: Sequence[CaseBelief],
         need: int,
-        alongside: Sequence[TextBelief] = (),
-        apart: Sequence[TextBelief] = (),
         elsewhere: Elsewhere = NOWHERE,
+        *,
+        shares: Sequence[float] = SUITE_SHARES,
     ) -> None:
         self.need = need
         self._cases = cases
         self._sure = sum(one.certain is True for one in cases)
-        seen = [
-            (one.text, one.is_turned)
-            for one in cases
-            if one.certain is None and one.text is not None and one.has_looks
-        ]
-        self._looked = [text for text, _ in seen]
-        self._unseen = sum(one.certain is None and not one.is_looked_at for one in cases)
+        lone = [one for one in cases if not one.attempts]
+        seen = [(one.text, one.is_turned) for case in lone for one in _parts(case) if one.text]
+        self._unseen = sum(one.certain is None and not one.is_looked_at for one in lone)
         self._groups = [
             (text, is_turned, alike)
             for is_turned in (False, True)
             for text, alike in _alike([text for text, turned in seen if turned is is_turned])
         ]
+        tried = [one for one in cases if one.attempts]
+        counts = Counter(one.kind for one in tried)
+        self._tried = [
+            (one, counts[kind]) for kind, one in {one.kind: one for one in tried}.items()
+        ]
+        seen += [(one.text, one.is_turned) for case in tried for one in _parts(case) if one.text]
+        seen += [(text, one.is_turned) for one in cases if one.has_looks for text in one.others]
+        self._looked = [text for text, _ in seen]
         turned = {id(text): text for text, is_turned in seen if is_turned}
-        others = {id(text): text for text in (*self._looked, *alongside) if id(text) not in turned}
+        others = {id(text): text for text in self._looked if id(text) not in turned}
         self._turned = _tallies(list(turned.values()))
         self._shares_of_turned: dict[ErrorModel, Mapping[float, float]] = {}
         self._assumed: Mapping[Assumption, float] = {}
         if others or turned or elsewhere.alongside:
-            judged = {id(text): text for text in (*apart, *turned.values())}
             self._assumed = assumptions(
                 [*_tallies(list(others.values())), *elsewhere.alongside],
-                shares=SUITE_SHARES,
-                apart=[*_tallies(list(judged.values())), *elsewhere.apart],
+                shares=shares,
+                apart=[*_tallies(list(turned.values())), *elsewhere.apart],
             )
 
     @property
@@ -143,8 +221,9 @@ class SuiteBelief:
     def chance(self) -> SuiteChance | None:
         """None where nothing was judged and something is open."""
         if not self._looked:
-            if self._unseen:
-                return _without_a_look(self._sure, self._unseen, self.need)
+            open_cases = self._unseen + sum([alike for _, alike in self._tried])
+            if open_cases:
+                return _without_a_look(self._sure, open_cases, self.need)
             certain = float(self._sure >= self.need)
             return SuiteChance(certain, certain, certain)
         return all_reached([self])
@@ -153,10 +232,41 @@ class SuiteBelief:
         """P(the bar is met) if an assumption is so."""
         need = self.need - self._sure
         seen = self._distribution(one)
+        if self._tried:
+            return self._under_with_attempts(one, seen, need)
         return SuiteChance(
             seen.with_coins(self._unseen, one.met_share).at_least(need),
             seen.at_least(need),
             seen.at_least(need - self._unseen),
+        )
+
+    def _under_with_attempts(self, one: Assumption, seen: _Count, need: int) -> SuiteChance:
+        counts = _Counts(seen.with_coins(self._unseen, one.met_share), seen, seen)
+        for case, alike in self._tried:
+            found = self._of_attempts(case, one)
+            counts = _Counts(
+                *(count.with_coins(alike, own) for count, own in zip(counts, found, strict=True))
+            )
+        return SuiteChance(
+            counts.chance.at_least(need),
+            counts.low.at_least(need),
+            counts.high.at_least(need - self._unseen),
+        )
+
+    def _of_attempts(self, case: CaseBelief, one: Assumption) -> SuiteChance:
+        """P(a case with several attempts passes) if an assumption is so."""
+        known, left = _Count(0, [1.0]), 0
+        for attempt in case.attempts:
+            if attempt.certain is not None:
+                known = known.with_coins(1, float(attempt.certain))
+            elif attempt.text is not None and attempt.has_looks:
+                known = known.with_coins(1, self._passes(attempt.text, attempt.is_turned, one))
+            else:
+                left += 1
+        return SuiteChance(
+            known.with_coins(left, one.met_share).at_least(case.needed),
+            known.at_least(case.needed),
+            known.at_least(case.needed - left),
         )
 
     @property
@@ -179,27 +289,67 @@ class SuiteBelief:
                 for text, is_turned, alike in self._groups
             ]
         )
-        return self._sure + looked
+        tried = [
+            alike * self.passing_by_attempts(case).chance
+            for case, alike in self._tried
+            if case.is_looked_at
+        ]
+        return self._sure + looked + sum(tried)
 
     def by_case(self) -> dict[str, float]:
-        """P(it passes) of each case that is certain or was looked at."""
-        known: dict[object, float] = {}
+        """P(it passes) of each case that is certain or was looked at. One that depends on attempts
+        without a look is left out.
+        """
+        known: dict[Hashable, float | None] = {}
         found: dict[str, float] = {}
         for case in self._cases:
             if case.certain is not None:
                 found[case.id] = float(case.certain)
-            elif case.text is not None and case.has_looks:
-                key = case.is_turned, case.text.signature or id(case.text)
-                if key not in known:
-                    known[key] = self.passing(case.text, is_turned=case.is_turned)
-                found[case.id] = known[key]
+            elif case.has_looks:
+                kind = case.kind
+                if kind not in known:
+                    known[kind] = self._stated(case)
+                chance = known[kind]
+                if chance is not None:
+                    found[case.id] = chance
         return found
+
+    def _stated(self, case: CaseBelief) -> float | None:
+        if case.attempts:
+            return _whatever_else(self.passing_by_attempts(case))
+        return self.passing_of(case)
 
     def passing(self, text: TextBelief, *, is_turned: bool = False) -> float:
         """P(one case passes), with what all cases say about the judges."""
         return sum(
             [weight * self._passes(text, is_turned, one) for one, weight in self._assumed.items()]
         )
+
+    def passing_of(self, case: CaseBelief) -> float:
+        """P(it passes) of a case that is certain or has looks. Attempts without one are as likely
+        as an item to be met.
+        """
+        if case.certain is not None:
+            return float(case.certain)
+        if case.attempts:
+            return self.passing_by_attempts(case).chance
+        assert case.text is not None
+        return self.passing(case.text, is_turned=case.is_turned)
+
+    @property
+    def expected_unseen(self) -> float:
+        """P(it passes) of a case or an attempt that no one looked at; even where nothing is known."""
+        if not self._assumed:
+            return EVEN
+        return sum([weight * one.met_share for one, weight in self._assumed.items()])
+
+    def passing_by_attempts(self, case: CaseBelief) -> SuiteChance:
+        """P(a case with several attempts passes), with what all cases say about the judges."""
+        totals = [0.0, 0.0, 0.0]
+        for one, weight in self._assumed.items():
+            found = self._of_attempts(case, one)
+            totals = [total + weight * own for total, own in zip(totals, found, strict=True)]
+        return SuiteChance(*(min(one, 1.0) for one in totals))
 
     def _passes(self, text: TextBelief, is_turned: bool, one: Assumption) -> float:
         """P(one case passes) if an assumption is so."""
@@ -210,6 +360,30 @@ class SuiteBelief:
             self._shares_of_turned[errors] = shares_met(errors, self._turned)
         shares = self._shares_of_turned[errors].items()
         return 1.0 - sum([weight * text.under(Assumption(errors, met)) for met, weight in shares])
+
+
+class _Counts(NamedTuple):
+    """How many cases pass: as is probable, and where what has no look failed, or passed."""
+
+    chance: _Count
+    low: _Count
+    high: _Count
+
+
+# P(a case of several attempts passes) by its own answers, by its kind.
+_ALONE: Final[dict[Hashable, float | None]] = {}
+_MOST_ALONE: Final = 4_096
+
+
+def _alone(case: CaseBelief) -> float | None:
+    if any(text.signature is None for text in case.texts):
+        return SuiteBelief([case], 1, shares=MET_SHARES).by_case().get(case.id)
+    kind = case.kind
+    if kind not in _ALONE:
+        if len(_ALONE) >= _MOST_ALONE:
+            _ALONE.clear()
+        _ALONE[kind] = SuiteBelief([case], 1, shares=MET_SHARES).by_case().get(case.id)
+    return _ALONE[kind]
 
 
 def all_reached(suites: Sequence[SuiteBelief]) -> SuiteChance:
@@ -302,9 +476,9 @@ class SuiteBar:
     def need(self, cases: int) -> int:
         return ceil(self.least * cases)
 
-    def looks(self, cases: int) -> int:
-        """The most looks at all cases."""
-        return self.max_looks or LOOKS_PER_CASE * cases
+    def looks(self, attempts: int) -> int:
+        """The most looks at all cases, which have so many attempts together."""
+        return self.max_looks or LOOKS_PER_CASE * attempts
 
 
 def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | None:
@@ -317,15 +491,16 @@ def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | N
         return None
     looks: dict[str, int] = {}
     for one in cases:
-        for judge, count in (one.text.looks if one.text is not None else {}).items():
+        for judge, count in (look for text in one.texts for look in text.looks.items()):
             looks[judge] = looks.get(judge, 0) + count
+    attempts = sum(len(one.attempts) or 1 for one in cases)
     certain = sum(one.certain is not None for one in cases)
     not_asked = sum(not (one.is_looked_at or one.is_short) for one in cases)
     found = StatedBelief(
         probability=_stated(chance, bar.sure),
         target=None if bar.sure is None else float(bar.sure),
         looks=sum(looks.values()),
-        max_looks=None if bar.sure is None else bar.looks(len(cases)),
+        max_looks=None if bar.sure is None else bar.looks(attempts),
         rests_on=(
             *[Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()],
             *([Ground(kind="checks", items=certain)] if certain else []),

@@ -20,6 +20,7 @@ from honestone.core.belief.stated import Ground, StatedBelief, settled
 from honestone.core.belief.suite import (
     LOOKS_PER_CASE,
     CaseBelief,
+    Elsewhere,
     SuiteBelief,
     SuiteChance,
     all_reached,
@@ -174,12 +175,10 @@ class SuiteBeliefState(SuiteLoopState):
     def _suite(self, version: str, split: str) -> SuiteBelief:
         if (version, split) not in self._known.suites:
             cases = self._believed(version, split)
-            self._known.suites[version, split] = SuiteBelief(
-                cases,
-                ceil(self.rubric.threshold * len(cases)),
-                list(self._texts_alongside(version).values()),
-                list(self._texts_apart(version).values()),
-            )
+            alongside, apart = self._texts_alongside(version), self._texts_apart(version)
+            elsewhere = Elsewhere.of(alongside.values(), apart.values(), cases)
+            need = ceil(self.rubric.threshold * len(cases))
+            self._known.suites[version, split] = SuiteBelief(cases, need, elsewhere)
         return self._known.suites[version, split]
 
     def chance(self, version: str, *splits: str) -> SuiteChance:

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from honestone.core.belief.stated import StatedBelief, belief_of, believed, likelier
 from honestone.core.belief.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
-from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import (
     AttemptJudged,
     CaseAnswers,
@@ -32,6 +31,7 @@ from honestone.core.judging.rubric import Rubric, Rule
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
+from honestone.core.record.case_belief import AttemptLooks, CaseAttempts, by_belief
 from honestone.core.record.judge_spends import JudgeSpends
 from honestone.core.skill.sides import SidesComparison
 from honestone.core.suite.attempts import (
@@ -113,9 +113,13 @@ class CaseRecord:
         made = self.made.get(number)
         return None if made is None else made.ballots
 
-    def has_ended(self, number: int) -> bool:
+    def ended_of(self, number: int) -> Attempt | None:
+        """What an attempt came to; None where it has not ended."""
         made = self.made.get(number)
-        return made is not None and made.ended is not None
+        return None if made is None else made.ended
+
+    def has_ended(self, number: int) -> bool:
+        return self.ended_of(number) is not None
 
     @property
     def produced(self) -> dict[int, OutputProduced]:
@@ -215,19 +219,24 @@ class CaseRecord:
         """What its answers say of whether it passes; certain where code alone decides, or its
         target failed.
         """
-        id, status = self.case.id, self.result.status
-        if status is Status.TARGET_ERROR:
-            return CaseBelief(id, certain=False)
-        if not self.scorer.asks_judges:
-            decided = status in (Status.PASSED, Status.FAILED)
-            return CaseBelief(id, certain=status is Status.PASSED if decided else None)
-        shown = self.result.shown
-        is_short = shown is not None and shown.card is not None and bool(shown.card.short)
-        expect = self.case.expect
-        if expect is not None and expect.asks_scores and status is not Status.PASSED:
-            is_short = True  # how far the scores are off by noise is not known
-        text = TextBelief(self.case.rubric).see_all(self.shown_ballots)
-        return self.believed_by(text, is_short=is_short)
+        return self.believed_with({})
+
+    def believed_with(self, under_way: Mapping[int, AttemptLooks]) -> CaseBelief:
+        """The same, with the looks at attempts that are not on record yet."""
+        numbers = list(range(1, self.case.attempts + 1))
+        if self.case.stops_at_pass and self.is_complete and not under_way:
+            numbers = [one.number for one in self.in_order]
+        return self.tried(under_way).belief(numbers)
+
+    def tried(self, under_way: Mapping[int, AttemptLooks]) -> CaseAttempts:
+        """What is known of its attempts."""
+        return CaseAttempts(
+            case=self.case,
+            scorer=self.scorer,
+            ended_of=self.ended_of,
+            ballots_of=self.ballots_of,
+            under_way=under_way,
+        )
 
     @property
     def wants_met(self) -> bool | None:
@@ -235,15 +244,6 @@ class CaseRecord:
         for scores alone, or for doubt: no look says how probable these are.
         """
         return True if self.case.expect is None else self.case.expect.wants_met
-
-    def believed_by(self, text: TextBelief, *, is_short: bool) -> CaseBelief:
-        """What the answers about its output say of whether it passes."""
-        id, wants_met = self.case.id, self.wants_met
-        if wants_met is None:
-            return CaseBelief(id, text, is_short=True)
-        if text.probability in (0.0, 1.0):
-            return CaseBelief(id, certain=(text.probability == 1.0) is wants_met)
-        return CaseBelief(id, text, is_short=is_short, is_turned=not wants_met)
 
     @property
     def is_refused(self) -> bool:
@@ -260,20 +260,28 @@ class CaseRecord:
         if self.case.skip is not None:
             return False
         made = self.attempts
-        has_passed = self.case.stops_at_pass and any(one.status is Status.PASSED for one in made)
-        return len(made) == self.case.attempts or has_passed
+        if len(made) == self.case.attempts:
+            return True
+        # Where judges are asked on, one look that says yes ends nothing.
+        stops = self.case.stops_at_pass and not self.is_asked_on
+        return stops and any(one.status is Status.PASSED for one in made)
 
     @property
     def result(self) -> CaseResult:
         """What the case comes to so far."""
         if self._result is None:
-            if self.is_complete:
-                self._result = result_of(self.in_order, self.case)
-            else:
-                self._result = skipped(
-                    self.passed_by or self.case.skip or "the run ended before it was reached"
-                )
+            self._result = self._come_to()
         return self._result
+
+    def _come_to(self) -> CaseResult:
+        is_tried = self.is_asked_on and self.case.attempts > 1 and bool(self.attempts)
+        if is_tried and self.case.skip is None:
+            belief = self.believed_as
+            if self.is_complete or belief.certain is not None or belief.alone is not None:
+                return by_belief(result_of(self.in_order, self.case), belief)
+        if self.is_complete:
+            return result_of(self.in_order, self.case)
+        return skipped(self.passed_by or self.case.skip or "the run ended before it was reached")
 
     @property
     def is_cut_short(self) -> bool:

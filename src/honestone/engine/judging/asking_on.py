@@ -109,12 +109,12 @@ class AskingOn:
         return next(islice((name for name in names if name not in self.seats), number - 1, None))
 
     def consulted(self) -> list[Consulted]:
-        """Every look with marks, and of each judge without one why it has none."""
-        found = [
-            Consulted(ballot=ballot, spend=Spend())
-            for looks in self.looking.looks.values()
-            for ballot in looks
-        ]
+        """Every look with marks, in the order of the panel, and of each judge without one why it
+        has none.
+        """
+        looks = self.looking.looks
+        order = dict.fromkeys([*(id for id in self.seats if id in looks), *looks])
+        found = [Consulted(ballot=ballot, spend=Spend()) for id in order for ballot in looks[id]]
         for id, seat in self.seats.items():
             if id in self.looking.looks:
                 continue

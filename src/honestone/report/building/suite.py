@@ -380,11 +380,13 @@ def case_document(
 
 def _with_chance(found: CaseDoc, record: CaseRecord) -> CaseDoc:
     """The case with `passes`, where it is not what the rest of the document says."""
-    is_stated = record.case.expect is None and found.chance is not None
+    is_alone = record.case.expect is None and record.case.attempts == 1
+    is_stated = is_alone and found.chance is not None
     if found.belief is None or is_stated:
         return found
     chance = record.believed_as.alone
-    return found if chance == found.chance else replace(found, passes=chance)
+    is_same = chance == found.chance and record.case.attempts == 1
+    return found if is_same else replace(found, passes=chance)
 
 
 # How the reason begins.

@@ -86,7 +86,7 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     `description`, `status`: for people; one of the five of `counts`
     `belief`: how sure it is that the attempt shown meets its rubric; `null` where nothing was judged
     `passes`: the probability that the case truly passes, where neither `belief` nor the status says it,
-        as where `expect` turns it round; `null` where its looks do not say it
+        as of several attempts, or where `expect` turns it round; `null` where its looks do not say it
     `score`, `interval`: what the attempts come to by `attempt_rule`; without a score 0 to 100
     `attempts`, `shown_attempt`: every attempt; the one that `criteria`, `output`, `diff`, `error`
         and `trace` are of
@@ -147,10 +147,19 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
             return 0.0
         if self.passes is not UNSET:
             return self.passes
+        if len(self.attempts) > 1:
+            return None
         chance = None if self.belief is None else self.belief.probability
         likelier = chance is not None and chance >= EVEN
         stated = "passed" if likelier else "failed"
         return chance if self.status == stated else None
+
+    @property
+    def probability(self) -> float | None:
+        """What rows of tables state of the case: `passes` where it is there, else `belief`."""
+        if self.passes is not UNSET:
+            return self.passes
+        return None if self.belief is None else self.belief.probability
 
     @property
     def name(self) -> str:

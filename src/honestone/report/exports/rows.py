@@ -130,7 +130,7 @@ def _rows(case: CaseDoc) -> Iterable[list[str]]:
         safe_cell(text_of(case.output)),
     ]
     end.append("yes" if case.is_lonely else "")
-    end.append(_number_cell(None if case.belief is None else case.belief.probability))
+    end.append(_number_cell(case.probability))
     if not case.judges:
         yield [*start, "", "", "", *end]
     for judge in case.judges:
@@ -304,7 +304,7 @@ def _case_row(doc: SuiteReportDoc, case: CaseDoc) -> _CaseRow:
         "status": case.status,
         "reasons": case.reasons,
         "low_confidence": case.is_lonely,
-        "probability": None if case.belief is None else case.belief.probability,
+        "probability": case.probability,
     }
     if len(case.attempts) > 1:
         row["attempts"] = [

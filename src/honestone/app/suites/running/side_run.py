@@ -157,12 +157,17 @@ class SideRun:
         asking = asking_of(plan, self.record, panel, by_need, paid)
         if asking is not None:
             work = asked_by_need(work, plan, asking)
+
+        def shared(case: str, attempt: int) -> AbstractAsyncContextManager[object]:
+            return slots or nullcontext()
+
         at_once = BATCH_AT_ONCE if plan.judging.batch is not None else 0
         suite = SuiteRun(
             record=self.record,
             work=work,
-            judged_at_once=at_once if asking is None else len(self.record.cases),
-            slots=slots or nullcontext() if asking is None else asking,
+            judged_at_once=at_once if asking is None else asking.attempts,
+            slot_of=shared if asking is None else asking.slot,
+            is_asked_on=asking is not None,
         )
         if asking is not None:
             asking.has_output = suite.has_output

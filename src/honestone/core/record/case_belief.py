@@ -1,0 +1,218 @@
+"""What the answers about the attempts of a case say of whether it passes, by its rule.
+
+one        as it is
+pass@k     one attempt has to pass
+pass^k     all of them have to
+mean       the mean of their true scores has to reach the bars, so each of them needs a look
+best       the attempt has to pass that the marks place highest, so each of them needs a look
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import NamedTuple
+
+from honestone.core.belief.pooled import pooled_text
+from honestone.core.belief.stated import EVEN
+from honestone.core.belief.suite import CaseBelief
+from honestone.core.belief.verdict import TextBelief
+from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.scorer import Scorer
+from honestone.core.numbers import ZERO, sure
+from honestone.core.suite.attempts import Attempt, CaseResult, Status
+from honestone.core.suite.case import AttemptRule, Case
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLooks:
+    """The looks at one attempt that is not judged to its end. `is_short`: they do not say whether
+    it passes.
+    """
+
+    ballots: Sequence[Ballot]
+    text: TextBelief
+    is_short: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseAttempts:
+    """What is known of the attempts of a case: those that ended, and those under way."""
+
+    case: Case
+    scorer: Scorer
+    ended_of: Callable[[int], Attempt | None]
+    ballots_of: Callable[[int], Sequence[Ballot] | None]
+    under_way: Mapping[int, AttemptLooks]
+
+    def belief(self, numbers: Sequence[int]) -> CaseBelief:
+        """P(the case passes) as far as its attempts of these numbers tell."""
+        if len(numbers) == 1:
+            return self._attempt(numbers[0])
+        rule = self.case.attempt_rule
+        if rule is AttemptRule.BEST:
+            return self._best(numbers)
+        if is_pooled(self.case):
+            return self._mean(numbers)
+        attempts = [self._attempt(number) for number in numbers]
+        needed = 1 if rule is AttemptRule.PASS_AT_K else len(numbers)
+        return CaseBelief.of_attempts(self.case.id, attempts, needed)
+
+    def _attempt(self, number: int) -> CaseBelief:
+        """One attempt alone, like a case of its own."""
+        id, ended, under_way = self.case.id, self.ended_of(number), self.under_way.get(number)
+        if under_way is not None:
+            return self._of_text(under_way.text, is_short=under_way.is_short)
+        if ended is not None and ended.status is Status.TARGET_ERROR:
+            return CaseBelief(id, certain=False)
+        if not self.scorer.asks_judges:
+            decided = ended is not None and ended.status in (Status.PASSED, Status.FAILED)
+            passed = ended is not None and ended.status is Status.PASSED
+            return CaseBelief(id, certain=passed if decided else None)
+        is_short = ended is not None and ended.card is not None and bool(ended.card.short)
+        expect = self.case.expect
+        if expect is not None and expect.asks_scores:
+            # How far the scores are off by noise is not known.
+            is_short = is_short or ended is None or ended.status is not Status.PASSED
+        text = TextBelief(self.case.rubric).see_all(self.ballots_of(number) or ())
+        return self._of_text(text, is_short=is_short)
+
+    def _of_text(self, text: TextBelief, *, is_short: bool) -> CaseBelief:
+        id, expect = self.case.id, self.case.expect
+        wants_met = True if expect is None else expect.wants_met
+        if wants_met is None:
+            return CaseBelief(id, text, is_short=True)
+        if text.probability in (0.0, 1.0):
+            return CaseBelief(id, certain=(text.probability == 1.0) is wants_met)
+        return CaseBelief(id, text, is_short=is_short, is_turned=not wants_met)
+
+    def _mean(self, numbers: Sequence[int]) -> CaseBelief:
+        attempts = [self._attempt(number) for number in numbers]
+        if any(self._is_target_error(number) for number in numbers):
+            return CaseBelief(self.case.id, certain=False)
+        text = pooled_text(self.case.rubric, [self._ballots(number) for number in numbers])
+        is_short = not all(one.is_looked_at for one in attempts)
+        if not is_short and text.probability in (0.0, 1.0):
+            return CaseBelief(self.case.id, certain=text.probability == 1.0)
+        return CaseBelief(self.case.id, text, is_short=is_short)
+
+    def _best(self, numbers: Sequence[int]) -> CaseBelief:
+        rest = [number for number in numbers if not self._is_target_error(number)]
+        if not rest:
+            return CaseBelief(self.case.id, certain=False)
+        attempts = {number: self._attempt(number) for number in rest}
+        if not all(one.is_looked_at for one in attempts.values()):
+            return CaseBelief(self.case.id, is_short=True)
+        best = self.highest(rest)
+        others = [text for number in rest if number != best for text in attempts[number].texts]
+        return replace(attempts[best], others=tuple(others))
+
+    def highest(self, numbers: Sequence[int]) -> int:
+        """The attempt that the marks place highest; of equal ones the first."""
+        scores = {number: self._score(number) for number in numbers}
+        return max(numbers, key=lambda number: (scores[number], -number))
+
+    def _score(self, number: int) -> tuple[object, object]:
+        ended = self.ended_of(number)
+        if number not in self.under_way and ended is not None:
+            return ended.low, ended.high
+        card = self.scorer.card(self._ballots(number))
+        return (card.low, card.high) if card.has_marks else (ZERO, ZERO)
+
+    def _ballots(self, number: int) -> Sequence[Ballot]:
+        under_way = self.under_way.get(number)
+        return self.ballots_of(number) or () if under_way is None else under_way.ballots
+
+    def _is_target_error(self, number: int) -> bool:
+        ended = self.ended_of(number)
+        return ended is not None and ended.status is Status.TARGET_ERROR
+
+
+class OpenAttempts(NamedTuple):
+    """How much of what is not known about a case depends on each attempt, 0 to .25: by its number,
+    and on the next one that has no output yet (None: there is none).
+    """
+
+    by_number: Mapping[int, float]
+    next: float | None = None
+
+
+def open_attempts(
+    tried: CaseAttempts,
+    opened: Sequence[int],
+    passing: Callable[[CaseBelief], float],
+    unseen: float,
+) -> OpenAttempts:
+    """What of a case is open. `opened`: its attempts that were begun. `passing` gives P(it passes)
+    of one that is certain or has looks; `unseen` is that of an attempt without a look.
+
+    An attempt matters as far as the others leave the case to it: a first one that surely passes
+    leaves nothing to the others under pass@k, and one that surely fails nothing under pass^k.
+    """
+    case = tried.case
+    if case.attempts == 1 or is_pooled(case):
+        whole = tried.belief(range(1, case.attempts + 1))
+        chance = passing(whole) if whole.is_looked_at else 0.0
+        return OpenAttempts(dict.fromkeys(opened, chance * (1.0 - chance)))
+    alone = {number: tried.belief([number]) for number in opened}
+    chances = {number: passing(one) for number, one in alone.items() if one.is_looked_at}
+    if case.attempt_rule is AttemptRule.BEST:
+        return OpenAttempts(_open_by_best(tried, chances))
+    shares = {
+        number: 1.0 - one if case.attempt_rule is AttemptRule.PASS_AT_K else one
+        for number, one in chances.items()
+    }
+    found = {}
+    for number, chance in chances.items():
+        others = prod([one for other, one in shares.items() if other != number])
+        found[number] = chance * (1.0 - chance) * others**2
+    if len(opened) == case.attempts:
+        return OpenAttempts(found)
+    return OpenAttempts(found, unseen * (1.0 - unseen) * prod(shares.values()) ** 2)
+
+
+def _open_by_best(tried: CaseAttempts, chances: Mapping[int, float]) -> dict[int, float]:
+    """Another attempt takes the place of the best one as far as that does not pass."""
+    if not chances:
+        return {}
+    best = tried.highest(list(chances))
+    return {
+        number: one * (1.0 - one) * (1.0 if number == best else (1.0 - chances[best]) ** 2)
+        for number, one in chances.items()
+    }
+
+
+def is_pooled(case: Case) -> bool:
+    """Whether the mean of its attempts decides. A test of the judges passes in every attempt."""
+    return case.attempts > 1 and case.attempt_rule is AttemptRule.MEAN and case.expect is None
+
+
+def needs_every_attempt(case: Case) -> bool:
+    """Whether nothing is known of the case before each of its attempts has a look."""
+    return is_pooled(case) or (case.attempts > 1 and case.attempt_rule is AttemptRule.BEST)
+
+
+def by_belief(found: CaseResult, belief: CaseBelief) -> CaseResult:
+    """The result of several attempts whose suite is asked on: what all looks at them make more
+    likely. As it is where code or the target decides, or no look tells.
+    """
+    chance = belief.alone
+    if belief.certain is not None or chance is None:
+        return found
+    passes = chance >= EVEN
+    if found.status is Status.TARGET_ERROR and not passes:
+        return found
+    status = Status.PASSED if passes else Status.FAILED
+    if found.status is status:
+        return found
+    claim = f"{sure(chance)} that the case passes by its attempts"
+    by_marks = "; ".join(found.reasons) or f"the attempts {found.status.value} by their marks"
+    return CaseResult(
+        status=status,
+        low=found.low,
+        high=found.high,
+        reasons=(by_marks, claim),
+        is_unstable=found.is_unstable,
+        shown=found.shown,
+    )
