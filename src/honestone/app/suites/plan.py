@@ -315,7 +315,7 @@ class SuitePlan:
             return 0
         if self.sure is not None:
             bar = SuiteBar(least=Fraction(1), max_looks=self.judging.max_looks)
-            return bar.looks(sum(case.skip is None for case in cases))
+            return bar.looks(sum(case.attempts for case in cases if case.skip is None))
         return sum(case.attempts for case in cases if case.rubric.asks_judges) * len(self.seats)
 
     def meter(self, calls: int, *, before: Spend | None = None) -> Meter:
