@@ -212,3 +212,36 @@ def test_every_path_leads_to_the_same_bytes(used: list[str], where: str, is_proj
             source, moved = root / "in" / before, output.parent / after
             assert moved.is_file() == source.is_file()
             assert not source.is_file() or moved.read_bytes() == source.read_bytes()
+
+
+@pytest.mark.parametrize("dialect", ["agentv", "agentv-5"])
+def test_checks_of_promptfoo_are_written_for_agentv(desk: Desk, dialect: str) -> None:
+    """A suite that asks no judge has them too. What AgentV compares in its own way is a loss by
+    name, and what is written has the same results.
+    """
+    checks = [
+        {"type": "contains", "value": "hello"},
+        {"type": "not-contains", "value": "bye"},
+        {"type": "icontains-any", "value": ["HELLO", "x"]},
+        {"type": "equals", "value": "Say hello"},
+        {"type": "starts-with", "value": "Say"},
+        {"type": "regex", "value": "^S\\w+ h.llo$"},
+    ]
+    tests = [{"vars": {"q": q}, "assert": checks} for q in ("hello", "bye")]
+    config = {"prompts": ["Say {{q}}"], "providers": ["echo"], "tests": tests}
+    desk.file("promptfooconfig.yaml", json.dumps(config))
+    refused = desk.run("suite", "convert", "promptfooconfig.yaml", "--to", dialect)
+    assert refused.code == 2
+    assert "`exact: javascript`: texts are compared as AgentV compares them" in refused.err
+    assert "nothing to judge" not in refused.err
+    done = desk.run("suite", "convert", "promptfooconfig.yaml", "--to", dialect, "--accept-loss")
+    assert done.code == 0, done.err
+    for one in checks:
+        assert f"type: {str(one['type']).removeprefix('not-')}" in done.out, one
+    desk.file("made.eval.yaml", done.out)
+    results = [
+        desk.run("eval", name, "-t", "cmd:cat", "--json").json
+        for name in ("promptfooconfig.yaml", "made.eval.yaml")
+    ]
+    found = [[one["status"] for one in report["cases"]] for report in results]
+    assert found == [["passed", "failed"]] * 2

@@ -199,10 +199,16 @@ class GraderWriter:
 
     def _checked(self, here: str, c: Criterion, check: Check) -> Iterator[Plain]:
         negated = check.negated != c.negate
-        written = self._check(check, negated)
+        as_text = {name: value for name, value in check.options.items() if name != _EXACT}
+        written = self._check(replace(check, options=as_text), negated, check.options.get(_EXACT))
         if isinstance(written, str):
             self.lose(here, f"a check that AgentV does not have here: {written}")
             return
+        if _EXACT in check.options:
+            self.lose(
+                here,
+                f"`{_EXACT}: {check.options[_EXACT]}`: texts are compared as AgentV compares them",
+            )
         if written.pop("negate", negated):
             written["negate"] = True
         bars = self._bars(here, c)
@@ -227,8 +233,10 @@ class GraderWriter:
             return {"required": True, "min_score": check.option("min_score", 1)}
         return {}
 
-    def _check(self, check: Check, negated: bool) -> Plain | str:
-        """The grader of a check, or its name where there is none. `negate` in it overrides."""
+    def _check(self, check: Check, negated: bool, exactness: object) -> Plain | str:
+        """The grader of a check, or its name where there is none. `negate` in it overrides.
+        `exactness`: how its texts are compared, which says in whose language patterns are.
+        """
         kind, value, options = check.kind, check.value, dict(check.options)
         is_five = self.dialect is FIVE
         if self.dialect is SEED:
@@ -262,7 +270,7 @@ class GraderWriter:
             ):
                 return {"type": kind, "value": value}
             case "regex":
-                return _regex(value)
+                return _regex(value, is_javascript=exactness == "javascript")
             case "is-json":
                 return {"type": "is-json"}
             case "json-schema" if is_five and isinstance(value, dict):
@@ -332,12 +340,15 @@ def split_words(line: str) -> list[str]:
         return [line]
 
 
-def _regex(value: Any) -> Plain | str:
+def _regex(value: Any, *, is_javascript: bool) -> Plain | str:
+    """The grader of a pattern: AgentV's are JavaScript's."""
     pattern, flags = (
         (value, "") if isinstance(value, str) else (value["pattern"], value.get("flags", ""))
     )
     if set(flags) - set("ims"):
         return f"regex with the flags {flags}"
+    if is_javascript:
+        return {"type": "regex", "value": pattern, **({"flags": flags} if flags else {})}
     pattern = pattern.removeprefix("(?a)")
     inline = re.match(r"\(\?([ims]+)\)", pattern)
     if inline:
@@ -348,4 +359,5 @@ def _regex(value: Any) -> Plain | str:
     return {"type": "regex", "value": pattern, **({"flags": flags} if flags else {})}
 
 
+_EXACT: Final = "exact"
 _CONTAINED: Final = ("container", "timeout")
