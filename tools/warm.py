@@ -22,6 +22,7 @@ import ctypes
 import functools
 import gc
 import importlib
+import io
 import os
 import pkgutil
 import select
@@ -34,6 +35,7 @@ import tempfile
 import threading
 import traceback
 from pathlib import Path
+from typing import TextIO
 
 HONESTONE = str(Path(sys.executable).with_name("honestone"))
 """The installed program."""
@@ -234,12 +236,15 @@ def _run(caller: int) -> None:
     words, environment = _take_over(caller)
     sys.argv = [HONESTONE, *words]
     is_quiet = environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    is_unbuffered = environment.pop("PYTHONUNBUFFERED", None)
     start = {
         name: value for name, value in environment.items() if name.startswith(_DECIDES_THE_START)
     }
     if start != _AT_THE_START or not _stderr_is_open():
         os.execve(HONESTONE, sys.argv, dict(os.environ))
     sys.dont_write_bytecode = bool(is_quiet)
+    if is_unbuffered:
+        sys.stdout, sys.stderr = _unbuffered(sys.stdout), _unbuffered(sys.stderr)
     from honestone.__main__ import main as run
 
     code: object = 0
@@ -283,6 +288,16 @@ def _take_over(caller: int) -> tuple[list[str], dict[str, str]]:
     # The shell and its script come first.
     words = (place / "cmdline").read_bytes().split(b"\0")[2:-1]
     return list(map(os.fsdecode, words)), dict(os.environ)
+
+
+def _unbuffered(stream: TextIO) -> TextIO:
+    """The stream as `python -u` makes it: each write reaches the file at once."""
+    return io.TextIOWrapper(
+        io.FileIO(stream.fileno(), "wb", closefd=False),  # type: ignore[type-var]
+        encoding=stream.encoding,
+        errors=stream.errors,
+        write_through=True,
+    )
 
 
 def _stderr_is_open() -> bool:

@@ -26,6 +26,7 @@ from honestone.core.judging.ballot import Question
 from honestone.core.suite.case import Case
 from honestone.ports import Brief, Output, Task, WorkDone
 from honestone.system import plugins
+from honestone.system.trust.own_stores import first_use
 from honestone.testing import ScriptedJudge, ScriptedWorker
 
 STORE_WRITES = (
@@ -235,6 +236,8 @@ def run(job: dict[str, Any]) -> None:
 
 
 def serve() -> None:
+    # The account has its key before the first run, so that every run makes the same writes.
+    first_use()
     for line in sys.stdin:
         job = json.loads(line)
         child = os.fork()

@@ -23,7 +23,6 @@ from honestone.core.events import Event
 from honestone.core.record.event_codec import event_to_plain
 from honestone.engine.place import load_version
 from honestone.system.files import load_artifact
-from honestone.system.trust.own_stores import first_use
 
 KILLED = -9
 RUBRIC = """\
@@ -47,7 +46,6 @@ class Driver:
 
     def __init__(self, command: str = "improve") -> None:
         self._command = command
-        first_use()  # the account has its key, so that every run makes the same writes
         script = Path(__file__).with_name("kill_driver.py")
         self._process = subprocess.Popen(
             [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
