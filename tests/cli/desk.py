@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -152,12 +154,20 @@ class Program:
         return [json.loads(line) for line in self.lines]
 
 
-def until(done: Callable[[], object], seconds: float = 60) -> bool:
+def until(done: Callable[[], object], seconds: float = 300) -> bool:
     """Return as soon as `done` holds, or when the time is over; whether it held."""
     end = time.monotonic() + seconds
     while not (holds := bool(done())) and time.monotonic() < end:
         time.sleep(0.02)
     return holds
+
+
+def stops_at(log: Path, *calls: int) -> str:
+    """The line that makes a program stand still at these calls of it, counted from 1 by the lines
+    of its log: whoever kills the command then does so while the program works, however busy the
+    machine is.
+    """
+    return f"if len(open({str(log)!r}).readlines()) in {calls}: __import__('time').sleep(600)\n"
 
 
 @dataclass
@@ -251,6 +261,18 @@ class Desk:
     @property
     def store(self) -> Path:
         return self.folder / ".honestone"
+
+    @property
+    def replies(self) -> int:
+        """How many replies are on record, also while a command writes more."""
+        path = self.store / "store.db"
+        if not path.exists():
+            return 0
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+            try:
+                return int(store.execute("select count(*) from replies").fetchone()[0])
+            except sqlite3.OperationalError:  # The store is being made.
+                return 0
 
     def holds_anywhere(self, needle: bytes) -> list[str]:
         """The files below the folder and the home that hold these bytes."""

@@ -5,14 +5,11 @@ paid twice.
 from __future__ import annotations
 
 import os
-import sqlite3
-import time
-from contextlib import closing
 from typing import Any
 
 import pytest
 
-from .desk import Desk, Program
+from .desk import Desk, Program, until
 
 RUBRIC = """\
 rubric: 1
@@ -205,12 +202,6 @@ def test_a_limit_ends_it_and_a_higher_one_resumes(desk: Desk) -> None:
     assert len(desk.run("runs", "--json").json) == 1
 
 
-def replies(desk: Desk) -> int:
-    """How many are on record."""
-    with closing(sqlite3.connect(desk.store / "store.db")) as store:
-        return int(store.execute("select count(*) from replies").fetchone()[0])
-
-
 def test_after_a_kill_no_question_is_repeated(desk: Desk) -> None:
     """Only those are asked again that had no reply."""
     prepared(desk)
@@ -223,9 +214,7 @@ def test_after_a_kill_no_question_is_repeated(desk: Desk) -> None:
     questions = (
         int(running.stderr.readline().split()[0]) - 1
     )  # it quotes nothing, so nothing is swapped
-    until = time.monotonic() + 300
-    while (judge.calls < questions or replies(desk) < questions - 2) and time.monotonic() < until:
-        time.sleep(0.05)
+    assert until(lambda: judge.calls == questions and desk.replies == questions - 2)
     running.kill()
     running.communicate()
     desk.file("go", "")

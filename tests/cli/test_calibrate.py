@@ -5,12 +5,11 @@ for it.
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 
-from .desk import Desk, Program, Result
+from .desk import Desk, Program, Result, until
 
 RUBRIC = "rubric: 1\nthreshold: 50\nfloor: 0\ncriteria:\n  - {id: sound, requirement: The text says sound}\n"
 SEVERAL = """\
@@ -232,15 +231,12 @@ def test_after_a_kill_nothing_is_paid_twice(desk: Desk) -> None:
     """The same command asks only about what was not answered."""
     shelf(desk)
     slow = desk.judge(
-        "slow", "if 'number 9.' in text and n == 0: time.sleep(60)\nprint(json.dumps(reply()))"
+        "slow", "if 'number 9.' in text and n == 0: time.sleep(600)\nprint(json.dumps(reply()))"
     )
     path = slow.path
     path.write_text(path.read_text().replace("again = ", "n = os.path.exists('killed')\nagain = "))
     running = desk.start(*words(slow), "--json")
-    until = time.monotonic() + 60
-    while slow.calls < 16 and time.monotonic() < until:
-        time.sleep(0.02)
-    time.sleep(0.2)
+    assert until(lambda: slow.calls == 16 and desk.replies == 15)
     running.kill()
     running.communicate()
     desk.file("killed", "")

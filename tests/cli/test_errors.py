@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from .desk import GOOD, HONESTONE, PYTHON, RUBRIC, Desk, Result, can_mount
+from .desk import GOOD, HONESTONE, PYTHON, RUBRIC, Desk, Result, can_mount, until
 
 needs_mounts = pytest.mark.skipif(
     not can_mount(), reason="bubblewrap cannot mount a file system here"
@@ -708,17 +708,6 @@ def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(
     assert len(ready.run("runs", "--json").json) == 1
 
 
-def replies_kept(desk: Desk) -> int:
-    """How many replies are on record, also while a command writes more."""
-    if not (desk.store / "store.db").exists():
-        return 0
-    with closing(sqlite3.connect(f"file:{desk.store / 'store.db'}?mode=ro", uri=True)) as db:
-        try:
-            return int(db.execute("select count(*) from replies").fetchone()[0])
-        except sqlite3.OperationalError:  # It has no table yet, or is locked.
-            return 0
-
-
 def test_ctrl_c_while_judging_is_130_and_replies_are_kept(ready: Desk) -> None:
     """Interrupted while the second judge thinks: the first one's reply is not asked for again."""
     quick = ready.judge("quick")
@@ -735,9 +724,7 @@ def test_ctrl_c_while_judging_is_130_and_replies_are_kept(ready: Desk) -> None:
         slow.spec,
     )
     process = ready.start(*call, "--fresh")
-    deadline = time.monotonic() + 300
-    while not (quick.calls and slow.calls and replies_kept(ready)) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    assert until(lambda: quick.calls and slow.calls and ready.replies)
     result = stop_when(ready, process, slow.log, signal.SIGINT)
     assert result.code == 130, result.err
     assert "run the same command to resume" in result.err

@@ -211,9 +211,9 @@ HAZARDS = {
     ),
     "hangs and hears no signal": rejected(
         "timeout",
-        "import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\nput(read() + b'pear')\ntime.sleep(60)",
-        "0.5 s (--worker-timeout)",
-        *("--worker-timeout", "0.5"),
+        "import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\nput(read() + b'pear')\ntime.sleep(600)",
+        "5 s (--worker-timeout)",
+        *("--worker-timeout", "5"),
     ),
     "ends its whole group": rejected("crashed", "os.killpg(0, 9)", "signal 9"),
     "leaves a program": leaves_a_program("stdout=1"),
@@ -265,11 +265,11 @@ HAZARDS = {
         said="not judged: --max-calls 5 are used up",
     ),
     "the minutes end while the worker works": Hazard(
-        does="import time; time.sleep(1.5)\n" + NAMES_THE_PEAR,
+        does="import time; time.sleep(600)\n" + NAMES_THE_PEAR,
         result="BUDGET",
-        more=("--max-minutes", "0.02"),
+        more=("--max-minutes", "0.1"),
         rounds=(("timeout", "rejected"),),
-        said="--max-minutes 0.02 are used up",
+        said="--max-minutes 0.1 are used up",
     ),
     "the calls end before the witness": Hazard(
         does=NAMES_THE_PEAR,

@@ -363,7 +363,7 @@ def test_a_kill_repeats_no_finished_task(desk: Desk, after: int, how: signal.Sig
         f"""
 import pathlib
 if sum(1 for _ in open({str(desk.logs / "agent.log")!r})) == {after} and not pathlib.Path({str(desk.logs / "go")!r}).exists():
-    time.sleep(30)
+    time.sleep(600)
 """,
     )
     edit = worker(desk, "put(read() + (b'GENERAL\\n' if b'birch' in read() else b'birch\\n'))")
@@ -373,7 +373,6 @@ if sum(1 for _ in open({str(desk.logs / "agent.log")!r})) == {after} and not pat
     while target.calls < after and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     assert target.calls == after
-    time.sleep(0.2)
     process.send_signal(how)
     process.communicate(timeout=300)
     assert process.returncode == (-9 if how is signal.SIGKILL else 130)
@@ -392,7 +391,7 @@ def test_an_edit_in_between_is_not_overwritten(desk: Desk) -> None:
     """Somebody wrote into the skill while the run was unfinished: exit 2, their words stay."""
     skill(desk)
     suite(desk)
-    target = agent(desk, "time.sleep(30 if 'elder' in prompt else 0)")
+    target = agent(desk, "time.sleep(600 if 'elder' in prompt else 0)")
     words = call(worker(desk, ADD.format("GENERAL")), target)
     process = desk.start(*words)
     deadline = time.monotonic() + 300
@@ -409,7 +408,7 @@ def test_a_changed_suite_is_another_contract(desk: Desk) -> None:
     """An unfinished run is not taken up under other tasks: exit 2, with what differs."""
     skill(desk)
     suite(desk)
-    target = agent(desk, "time.sleep(30 if 'elder' in prompt else 0)")
+    target = agent(desk, "time.sleep(600 if 'elder' in prompt else 0)")
     words = call(worker(desk, ADD.format("GENERAL")), target)
     process = desk.start(*words)
     deadline = time.monotonic() + 300

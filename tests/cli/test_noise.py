@@ -4,14 +4,11 @@ record.
 
 from __future__ import annotations
 
-import sqlite3
-import time
-from contextlib import closing
 from typing import Any
 
 import pytest
 
-from .desk import Desk, Program
+from .desk import Desk, Program, until
 
 RUBRIC = "rubric: 1\nthreshold: 70\nfloor: 0\ncriteria:\n  - {id: depth, requirement: It goes deep, anchors: {0: shallow, 100: deep}}\n"
 YES_NO = "rubric: 1\ncriteria:\n  - {id: a, requirement: It is good}\n  - {id: code, requirement: It says text, check: {contains: text}}\n"
@@ -75,19 +72,13 @@ def test_a_second_measurement_asks_again(desk: Desk) -> None:
     )
 
 
-def replies(desk: Desk) -> int:
-    """How many are on record."""
-    with closing(sqlite3.connect(desk.store / "store.db")) as store:
-        return int(store.execute("select count(*) from replies").fetchone()[0])
-
-
 def test_after_a_kill_no_look_is_repeated(desk: Desk) -> None:
     """The same command finishes the run, and of the look that was interrupted asks only who had not
     answered.
     """
     prepared(desk)
     quick = scripted(desk, [60], "quick")
-    judge = scripted(desk, [60, 80, 70, 70], before="if n == 2: time.sleep(60)\n")
+    judge = scripted(desk, [60, 80, 70, 70], before="if n == 2: time.sleep(600)\n")
     words = (
         "noise",
         "a.md",
@@ -102,9 +93,7 @@ def test_after_a_kill_no_look_is_repeated(desk: Desk) -> None:
         "--json",
     )
     running = desk.start(*words)
-    until = time.monotonic() + 60
-    while (judge.calls < 3 or replies(desk) < 5) and time.monotonic() < until:
-        time.sleep(0.02)
+    assert until(lambda: judge.calls == 3 and desk.replies == 5)
     running.kill()
     running.communicate()
     found = desk.run(*words)

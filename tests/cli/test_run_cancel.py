@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 
-from tests.cli.desk import Desk
+from tests.cli.desk import Desk, until
 
 SUITE = """suite: 1
 cases:
   - {id: quick, input: quick, checks: [{contains: [quick]}]}
-  - {id: slow, input: slow, checks: [{contains: [slow]}], timeout: 90}
+  - {id: slow, input: slow, checks: [{contains: [slow]}], timeout: 900}
 """
 EVAL = (
     "eval",
@@ -34,16 +33,14 @@ def unfinished(desk: Desk) -> list[str]:
 
 
 def begun(desk: Desk) -> tuple[subprocess.Popen[bytes], str]:
-    """A suite's run whose second case lasts for a minute, and its id."""
+    """A suite's run whose second case lasts longer than anybody waits, and its id."""
     desk.file("suite.yaml", SUITE)
     desk.file(
-        "target.sh", "read line; echo $line; test $line = quick || { touch working; sleep 60; }\n"
+        "target.sh", "read line; echo $line; test $line = quick || { touch working; sleep 900; }\n"
     )
     process = desk.start(*EVAL)
-    end = time.monotonic() + 60
-    while not (desk.folder / "working").exists() and time.monotonic() < end:
-        assert process.poll() is None
-        time.sleep(0.05)
+    assert until(lambda: (desk.folder / "working").exists() or process.poll() is not None)
+    assert process.poll() is None
     (run,) = unfinished(desk)
     return process, run
 
@@ -55,8 +52,7 @@ def test_a_run_under_way_is_cancelled(desk: Desk) -> None:
     process, run = begun(desk)
     done = desk.run("run", "cancel", run[:12], "--json")
     assert done.code == 0 and json.loads(done.out) == {"run": run, "result": "interrupted"}
-    began = time.monotonic()
-    assert process.wait(30) == 130 and time.monotonic() - began < 20
+    assert process.wait(300) == 130
     shown = json.loads(desk.run("show", run, "--json").out)
     assert [case["status"] for case in shown["cases"]] == ["passed", "skipped"]
     assert unfinished(desk) == []

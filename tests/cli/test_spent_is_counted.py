@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .desk import PYTHON, Desk, Program, Result, until
+from .desk import PYTHON, Desk, Program, Result, stops_at, until
 from .skill_desk import cook, skill, suite
 
 CALLS = ("judge_calls", "target_calls", "worker_calls")
@@ -107,7 +107,7 @@ def test_both_sides_of_a_task_suite(desk: Desk, attempts: int, against: str) -> 
 
 def test_a_task_suite_that_is_killed(desk: Desk) -> None:
     """Killed in either side, the command that ends it counts what all of them did."""
-    agent = cook(desk, "time.sleep(0.3)")
+    agent = cook(desk, stops_at(desk.logs / "cook.jsonl", 2, 7))
     tasks, new, old = (
         suite(desk),
         skill(desk, "new", ["soup", "stew", "pie"]),
@@ -190,7 +190,10 @@ def target(desk: Desk, name: str = "target") -> Program:
 def test_suites(desk: Desk, repeat: int) -> None:
     """Suites: calls of targets and judges, and after a kill those of both processes."""
     desk.file("suite.yaml", SUITE)
-    agent, judge = target(desk), desk.judge("slow", "time.sleep(0.1)\n" + ASK_TWICE)
+    agent, judge = (
+        target(desk),
+        desk.judge("slow", stops_at(desk.logs / "slow.jsonl", 3) + ASK_TWICE),
+    )
     args = (
         "eval",
         "suite.yaml",
@@ -247,7 +250,7 @@ put(text + (b"A pear.\\n" if b"pear" not in text else b"My farewell.\\n"))
 def test_improve_killed_and_resumed(ready: Desk) -> None:
     """The loop: judges, held-out judges and workers, of every process that worked on the run."""
     judges = [
-        ready.judge("one", "time.sleep(0.2)\nprint(json.dumps(reply()))"),
+        ready.judge("one", stops_at(ready.logs / "one.jsonl", 2) + "print(json.dumps(reply()))"),
         ready.judge("held", ASK_TWICE),
     ]
     worker = ready.worker("worker", WRITES)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from .desk import PYTHON, Desk, Program, Result
+from .desk import PYTHON, Desk, Program, Result, stops_at
 
 _TARGET = """\
 import os, subprocess, sys, time
@@ -102,7 +102,7 @@ def test_a_target_that_fails_is_no_low_score(desk: Desk, how: str) -> None:
     body, said = BROKEN[how]
     suite(
         desk,
-        "{id: broken, input: broken, timeout: 2, rubric: [says apple]}",
+        f"{{id: broken, input: broken, timeout: {2 if how == 'hangs' else 120}, rubric: [says apple]}}",
         "{id: fine, input: fine apple, rubric: [says apple]}",
     )
     judge = desk.judge()
@@ -201,7 +201,8 @@ def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
         for n in range(5)
     ]
     suite(desk, *cases)
-    made, judge = target(desk, body="time.sleep(.4); print(text)"), desk.judge()
+    halt = stops_at(desk.logs / "target.log", after + 1)
+    made, judge = target(desk, body=halt + "print(text)"), desk.judge()
     words = ("--target", made.spec, "--judge", judge.spec, "--concurrency", "1")
     process = desk.start("eval", "suite.yaml", "--json", *words)
     until = time.monotonic() + 300

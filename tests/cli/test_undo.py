@@ -183,7 +183,10 @@ def test_an_unfinished_run_is_undone_and_can_be_resumed(ready: Desk) -> None:
 def test_a_run_under_way_is_not_undone(ready: Desk) -> None:
     import time
 
-    judge, worker = ready.judge(), ready.worker("slow", "import time\n" + ADD_ALL + "time.sleep(5)")
+    judge, worker = (
+        ready.judge(),
+        ready.worker("slow", "import time\n" + ADD_ALL + "time.sleep(600)"),
+    )
     process = ready.start(
         "improve",
         "note.md",

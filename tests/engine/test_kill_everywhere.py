@@ -63,7 +63,7 @@ class Driver:
     def close(self) -> None:
         assert self._process.stdin and self._process.stdout
         self._process.stdin.close()
-        self._process.wait(20)
+        self._process.wait(300)
         self._process.stdout.close()
 
 

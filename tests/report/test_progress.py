@@ -88,10 +88,8 @@ def test_the_line_is_live_and_gone_at_the_end(tmp_path: Path) -> None:
     )
     child.expect(pexpect.EOF)
     raw = child.before
-    assert re.search(r"1/4 .*asking codex .*0:00", raw) and re.search(
-        r"3/4 .*asking claude .*0:00", raw
-    )
-    assert "0:00" in raw
+    assert re.search(r"1/4 .*asking codex .*\d:\d\d", raw)
+    assert re.search(r"3/4 .*asking claude .*\d:\d\d", raw)
     assert [one for one in screen(raw) if one] == ["gemini is not installed", "RESULT"]
 
 
@@ -102,7 +100,7 @@ def test_ctrl_c_clears_the_line(tmp_path: Path) -> None:
         "try:\n"
         "    with Progress() as progress:\n"
         "        progress.progress(1, 9, 'asking codex')\n"
-        "        time.sleep(30)\n"
+        "        time.sleep(600)\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted; the same command goes on')\n",
     )
@@ -169,16 +167,18 @@ def test_the_clock_moves_while_a_judge_thinks(tmp_path: Path) -> None:
     """Within an event loop the line is redrawn though nobody reports anything."""
     child = run_in_terminal(
         tmp_path,
-        "import asyncio\n"
+        "import asyncio, os\n"
         "async def main():\n"
         "    with Progress() as progress:\n"
         "        progress.progress(0, 1, 'asking codex')\n"
-        "        await asyncio.sleep(2.5)\n"
+        f"        while not os.path.exists({str(tmp_path / 'go')!r}): await asyncio.sleep(0.02)\n"
         "asyncio.run(main())\n",
     )
+    child.expect(r"asking codex[^\r]*0:00")
+    child.expect(r"asking codex[^\r]*0:0[1-9]")
+    (tmp_path / "go").touch()
     child.expect(pexpect.EOF)
-    assert re.search("0:0[12]", child.before) and child.before.count("asking codex") > 3
-    assert [one for one in screen(child.before) if one] == []
+    assert [one for one in screen("asking codex 0:01" + child.before) if one] == []
 
 
 def test_a_dumb_terminal_gets_notes_only(tmp_path: Path) -> None:
