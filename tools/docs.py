@@ -45,6 +45,8 @@ REPO = Path(__file__).resolve().parents[1]
 PATIENCE = 120
 """Seconds that one command of a page may take."""
 
+_FAULTS = ("Traceback (most recent call last)", "internal error: ")
+
 FIXTURES: Mapping[str, Mapping[str, str]] = {
     "README.md": {
         "README.md": "# shelve\n\nA tool that moves old branches out of sight. See the [manual](manual.md).\n",
@@ -239,8 +241,9 @@ def _run_block(
             problems.append(
                 f"{name}: `{command.script}` ended with {code}, not {command.exit}:\n{output[-2000:]}"
             )
-        if "Traceback (most recent call last)" in output:
-            problems.append(f"{name}: `{command.script}` shows a traceback:\n{output[-2000:]}")
+        # The end of a pipe may pass while its beginning had a fault; its trace is in a file.
+        if any(fault in output for fault in _FAULTS):
+            problems.append(f"{name}: `{command.script}` shows a fault:\n{output[-2000:]}")
         yield from command.shown
         if "silent" not in block.words:
             tidy = neat(output).splitlines()
