@@ -133,11 +133,39 @@ def test_a_suite_gives_it_once_for_all_cases(
 
 
 @pytest.mark.parametrize("draw", [improvement_text, improvement_markdown, improvement_html])
-@given(judges=COUNTS, items=COUNTS, rounds=st.integers(0, 3))
+@given(judges=COUNTS, items=COUNTS, rounds=st.integers(0, 3), held_out=st.booleans())
 def test_a_loop_gives_it_once_for_all_rounds(
-    draw: Callable[[Doc], str], judges: int, items: int, rounds: int
+    draw: Callable[[Doc], str], judges: int, items: int, rounds: int, held_out: bool
 ) -> None:
-    assert_each_cause_once(draw(unanswered_loop(absent_judges(judges), items, rounds)), judges)
+    """Of a judge that was held out, too."""
+    absent = absent_judges(judges)
+    loop = unanswered_loop(absent, items, rounds)
+    if held_out:
+        witness = {key: absent[0][key] for key in ("id", "state", "reason")}
+        witness["verdict"] = "inconclusive"
+        loop["certification"] = {"needed": True, "ok": False, "judges": [witness]}
+    page = draw(loop)
+    assert_each_cause_once(page, judges)
+    assert page.count("could not be judged") == held_out or draw is improvement_html
+
+
+def test_a_round_gives_its_outcome_once() -> None:
+    """Where the outcome is why it was rejected."""
+    same = "unchanged: every byte is as before"
+    one = samples.one_round(1, "c0", "rejected", 50.0, None)
+    one |= {"outcome": "unchanged", "outcome_detail": "every byte is as before", "reason": same}
+    loop = samples.improvement("NO_CHANGE", reason="no change was kept", rounds=[one])
+    for draw in (improvement_text, improvement_markdown, improvement_html):
+        assert draw(loop).count("every byte is as before") == 1
+
+
+def test_looks_of_a_judge_that_was_never_there_are_one_column() -> None:
+    """Of one that was there, each look is a column."""
+    looks = ["claude", "claude (look 2)"]
+    absent = [samples.judge(name, "SKIPPED", "not installed") for name in looks]
+    there = [samples.judge(name.replace("claude", "codex")) for name in looks]
+    page = improvement_markdown(unanswered_loop([*absent, *there], 1, 1))
+    assert "| version | claude | codex | codex (look 2) | why |" in page
 
 
 def test_what_another_reason_says_stays_at_its_item() -> None:

@@ -138,6 +138,11 @@ def shared_quotes(item: ItemDoc) -> list[SharedQuote]:
     ]
 
 
+def first_look(judge: str) -> str:
+    """The judge's name without the number of a look."""
+    return _LOOK.sub("", judge)
+
+
 def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
     """The judges as a report lists them: the looks of one judge that failed for one reason are one
     row, `claude (4 looks)`; of one that was not there only its name.
@@ -145,7 +150,7 @@ def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
     rows: dict[tuple[str, ...], list[JudgeDoc]] = {}
     for number, judge in enumerate(judges):
         is_plain = judge.is_absent and not judge.troubles
-        name = _LOOK.sub("", judge.id)
+        name = first_look(judge.id)
         key = (name, judge.state, judge.reason or "") if is_plain else (str(number),)
         rows.setdefault(key, []).append(judge)
     return [

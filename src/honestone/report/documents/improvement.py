@@ -142,6 +142,12 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         return f"{outcome}: {detail}" if detail else outcome
 
     @property
+    def decision_reason(self) -> str:
+        """Why it was decided so, where the outcome does not say it already."""
+        reason = line(self.reason or "")
+        return "" if reason == self.outcome_words else reason
+
+    @property
     def remarks(self) -> list[str]:
         """The outcome when nothing usable came, the reason, judges that were gone, floors that are
         still broken.
@@ -455,6 +461,18 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     def last_card(self) -> scorecard.ScorecardDoc | None:
         """The scorecard of the best version, or of the original where nothing else was scored."""
         return self.final or self.baseline
+
+    @property
+    def witnesses(self) -> list[WitnessDoc]:
+        """What the held-out judges said, as a report shows it: why one was not there is left out
+        where the report's list of judges says it.
+        """
+        listed = self.last_card.judges if self.last_card else []
+        reasons = {(one.id, one.reason) for one in listed}
+        return [
+            replace(one, reason=None) if (one.id, one.reason) in reasons else one
+            for one in self.certification.judges
+        ]
 
     @property
     def before(self) -> scorecard.ScorecardDoc | None:

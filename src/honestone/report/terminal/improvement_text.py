@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from honestone.core.judging.ballot import CHECK
 from honestone.core.numbers import Number, bar_number, change, points, score_or_interval
 from honestone.report.documents.improvement import (
-    CertificationDoc,
     ImprovementDoc,
     RoundDoc,
     WitnessDoc,
@@ -57,7 +56,7 @@ def improvement_text(doc: ImprovementDoc, style: Style = PLAIN) -> str:
         _headline(doc, style),
         _before_and_after(doc, style),
         _rounds(doc, style),
-        certification_lines(doc.certification, style),
+        certification_lines(doc, style),
         *(findings(card.criteria, card.judges, style) if card else []),
         card_remarks(card, style, doc.last_flags) if card else [],
         judge_table(card.judges if card else [], style, card.criteria if card else ()),
@@ -273,16 +272,18 @@ def _score(value: Number | None) -> str:
 _OK_MARKS: Final = {True: ("yes", "green"), False: ("no", "red"), None: ("unknown", "yellow")}
 
 
-def certification_lines(held_out: CertificationDoc, style: Style) -> list[str]:
+def certification_lines(doc: ImprovementDoc, style: Style) -> list[str]:
     """What the judges said that did not steer the loop, or the tasks that it was not shown."""
+    held_out = doc.certification
     if not held_out.needed and not held_out.judges:
         return []
     if held_out.split:
         result = _marked(held_out.split_words, held_out.ok, style)
         return [style.paint("Held-out tasks (test)", "bold"), *result]
     lines = [style.paint("Held-out judges", "bold")]
-    for one in held_out.judges:
-        lines += _marked(_witness_words(one), one.verdict == "pass", style)
+    for one in doc.witnesses:
+        is_met = {"pass": True, "fail": False}.get(one.verdict or "")
+        lines += _marked(_witness_words(one), is_met, style)
     return lines + (
         wrap(line(held_out.reason), style.columns, first="  ") if held_out.reason else []
     )
