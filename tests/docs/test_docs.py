@@ -330,7 +330,7 @@ def test_another_exit_code_is_a_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fault", ["raise SystemError", "print('internal error: x')"])
 def test_a_fault_is_a_problem_wherever_it_hides(tmp_path: Path, fault: str) -> None:
     """The end of a pipe may pass while its beginning crashed, in Python or in honestone."""
-    told = tell(f"```console\n$ python -c \"{fault}\" 2>&1 | tail -3\n```\n", tmp_path)
+    told = tell(f'```console\n$ python -c "{fault}" 2>&1 | tail -3\n```\n', tmp_path)
     assert ["shows a fault" in problem for problem in told.problems] == [True]
 
 
