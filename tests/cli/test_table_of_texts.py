@@ -172,6 +172,31 @@ def test_judges_see_their_row_and_nothing_else(desk: Desk) -> None:
     assert judge.calls == 3
 
 
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "json"])
+def test_why_a_judge_did_not_answer_is_said_once(desk: Desk, form: str) -> None:
+    """Under "Judges", with the number of texts; the rows say that there is no answer, and what was
+    missed comes before it.
+    """
+    desk.rubric(
+        "criteria:\n  - {id: polite, requirement: It says please}\n"
+        "  - {id: short, check: {max-words: 3}}\n"
+    )
+    desk.file("a.csv", "id,reply\n1,please\n2,one two three four\n3,please do\n")
+    judge = desk.judge("gone", "sys.exit('out of reach')")
+    command = ("eval", "a.csv", "--text", "reply", "--id", "id", "-r", "rubric.yaml")
+    result = desk.run(*command, "-j", judge.spec, "-f", form)
+    if form == "json":
+        (absent,) = result.json["absent_judges"]
+        assert (absent["id"], absent["texts"]) == (judge.spec, 3)
+        assert all("out of reach" in row["error"] for row in result.json["rows"])
+        missed = [row["reasons"] for row in result.json["rows"]]
+        assert missed[0] == ["polite: not answered"]
+        assert [reason.partition(":")[0] for reason in missed[1]] == ["short", "polite"]
+        return
+    assert result.out.count("out of reach") == 1, result.out
+    assert "did not answer about 3 texts" in " ".join(result.out.split())
+
+
 def test_options_that_would_do_nothing_are_refused(table: Desk) -> None:
     """Options of a table without --text, those of suites with it, and --text without a rubric."""
     assert table.run("eval", "a.csv", "-r", "rubric.yaml", "--group", "channel").is_refusal

@@ -9,7 +9,9 @@ from rendered import comparison_markdown, comparison_text, trend_markdown, trend
 from suite_samples import HOSTILE, comparison, side, trend
 
 from honestone.core.numbers import change_words, duration_words, percent, rate_change_words
+from honestone.report.documents.scorecard import UsageDoc
 from honestone.report.documents.suite import p_words
+from honestone.report.documents.table import ColumnDoc
 from honestone.report.terminal.comparison_text import MOST_CHANGED
 
 
@@ -99,6 +101,29 @@ def test_a_trend_has_its_runs_in_order_with_the_change_from_one_to_the_next() ->
     }
     assert "50.0%" in lines["01JA"] and "+25.0" in lines["01JB"] and "n/a" in lines["01JC"]
     assert "| 01JC |  | between 50.0% and 75.0% |  | n/a |" in trend_markdown(trend())
+
+
+def test_a_rate_below_its_bar_is_not_rounded_up_to_it() -> None:
+    """In a trend and next to the columns of a table, as in a report."""
+    run = {"run": "01JA", "pass_rate": 0.8996, "min_pass_rate": 0.9, "mean_score": 90.0}
+    doc = {"schema": "honestone.trend/1", "runs": [run]}
+    for drawn in (trend_text(doc), trend_markdown(doc)):
+        assert "89.9%" in drawn and "90.0%" not in drawn
+    column = ColumnDoc(
+        name="a",
+        run="01JA",
+        target="mock",
+        artifact=None,
+        verdict="fail",
+        reasons=[],
+        pass_rate=0.8996,
+        mean_score=None,
+        counts={},
+        usage=UsageDoc(),
+        duration_ms=1,
+    )
+    assert column.figures_by(0.9)["pass rate"] == "89.9%"
+    assert column.figures_by(0.89)["pass rate"] == "90.0%"
 
 
 def test_numbers_are_cut_and_never_rounded_up() -> None:

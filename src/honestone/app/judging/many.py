@@ -168,9 +168,10 @@ class EvaluatedTexts(Sequence[Evaluated]):
 
     @property
     def headline(self) -> str:
-        """How many texts there are and how many passed, and the worst of them."""
+        """How many texts there are and how many passed, judges that did not answer, and the worst."""
         summary = self.summary
         words = f"{summary.passed_words}, {summary.rate_words}" if self else "no texts"
+        words = "; ".join([words, *(f"{one.id} {one.words}" for one in self._whole.absent_judges)])
         worst = [f"{one.id}: {one.missed}" for one in summary.worst[:3]]
         return f"{words}; worst: {'; '.join(worst)}" if worst else words
 

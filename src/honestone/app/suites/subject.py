@@ -340,6 +340,7 @@ def _summary(report: SuiteReportDoc) -> RunSummary:
         counts=report.counts,
         contract=report.contract,
         cases=cases,
+        min_pass_rate=report.min_pass_rate,
         is_mock=report.mock is True,
         left_out=tuple(report.left_out_cases or ()),
         baseline=report.baseline.name if isinstance(report.baseline, BaselineDoc) else None,

@@ -35,7 +35,7 @@ def _no_chances() -> Chances:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
     """A run's figures and its cases by id. Rates are 0-1; `mean_score` is in points, as a report
-    has it.
+    has it. `min_pass_rate`: what it needed, None where that is not known.
 
     `left_out` are ids of cases that it was not asked to run. `baseline` is the name of what it was
     compared with, `baseline_tasks` the results of that (skills only). `chances` works out how
@@ -53,6 +53,7 @@ class RunSummary:
     counts: Mapping[str, int]
     contract: str
     cases: Mapping[str, CaseSummary]
+    min_pass_rate: float | None = None
     is_mock: bool = False
     left_out: tuple[str, ...] = ()
     baseline: str | None = None
@@ -85,6 +86,7 @@ def summary_of(record: SuiteRecord) -> RunSummary:
         counts={str(status): count for status, count in rates.counts.items()},
         contract=started.contract_id,
         cases={id: _case(one) for id, one in record.cases.items()},
+        min_pass_rate=float(started.min_pass_rate),
         is_mock=started.mock,
         left_out=started.left_out,
         chances=record.chances,

@@ -519,7 +519,16 @@ def trend_document(runs: Sequence[RunSummary], *, notes: Sequence[str] = ()) -> 
     for run in runs:
         entries.append(
             suite.TrendRunDoc(
-                **fields_of(run, "run", "suite", "target", "verdict", "pass_rate", "mean_score"),
+                **fields_of(
+                    run,
+                    "run",
+                    "suite",
+                    "target",
+                    "verdict",
+                    "pass_rate",
+                    "mean_score",
+                    "min_pass_rate",
+                ),
                 artifact=_artifact(run.artifact),
                 low_confidence_cases=sum(side.low_confidence for side in run.sides.values()),
                 pass_rate_interval=_shares(run.pass_rate_interval),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,9 +17,16 @@ from honestone.core.judging.scorecard import Outcome
 from honestone.core.numbers import bar_number, points
 from honestone.core.statistics.rates import wilson
 from honestone.core.statistics.text_tally import Count, MeanTally, TextTally
-from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, ScorecardDoc, UsageDoc
+from honestone.report.documents.scorecard import (
+    CriterionDoc,
+    ItemDoc,
+    JudgeDoc,
+    ScorecardDoc,
+    UsageDoc,
+)
 from honestone.report.documents.texts import (
     NO_GROUP,
+    AbsentJudgeDoc,
     MeanDoc,
     TextColumnsDoc,
     TextGroupDoc,
@@ -34,6 +42,8 @@ MOST_WORST: Final = 10
 _LONGEST: Final = 500
 _REMEMBERED: Final = 4096
 _DEGRADED: Final = "DEGRADED"
+# Reasons of one judge that are counted apart.
+_MOST_REASONS: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +61,31 @@ class TextsFacts:
 
 
 @dataclass(slots=True)
+class Absences:
+    """How many texts each judge did not answer about, and why; of many reasons those that came
+    first.
+    """
+
+    texts: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, judges: Sequence[JudgeDoc]) -> None:
+        for one in judges:
+            self.texts[one.id] += 1
+            reasons = self.reasons.setdefault(one.id, Counter())
+            reason = line(one.reason or "", _LONGEST)
+            if reason in reasons or len(reasons) < _MOST_REASONS:
+                reasons[reason] += 1
+
+    @property
+    def documents(self) -> list[AbsentJudgeDoc]:
+        return [
+            AbsentJudgeDoc(id=id, reason=reasons.most_common(1)[0][0], texts=self.texts[id])
+            for id, reasons in self.reasons.items()
+        ]
+
+
+@dataclass(slots=True)
 class TextsWriter:
     """Makes the rows as scorecards come, and counts them. `has_groups`: rows have a group."""
 
@@ -58,6 +93,7 @@ class TextsWriter:
     tally: TextTally = field(default_factory=TextTally)
     groups: dict[str, TextTally] = field(default_factory=dict)
     lonely: int = 0
+    absent: Absences = field(default_factory=Absences)
     _worst: list[tuple[tuple[bool, float, int], WorstTextDoc]] = field(default_factory=list)
     # Reasons of criteria that many scorecards share, which are kept alive with them.
     _reasons: dict[int, tuple[CriterionDoc, str | None]] = field(default_factory=dict)
@@ -68,8 +104,11 @@ class TextsWriter:
         known = error is None
         criteria = {one.id: one.score if known else None for one in card.criteria}
         score = card.score if known else None
-        error = error or judge_errors(card) or None
-        reasons = self._row_reasons(card, None if known else error)
+        absent = [one for one in card.judges if one.state == _DEGRADED and one.reason]
+        if known and absent:
+            self.absent.add(absent)
+        error = error or errors_of(absent) or None
+        reasons = self._row_reasons(card, absent, None if known else error)
         self._count(outcome, score, criteria, group)
         self.lonely += card.low_confidence and outcome in (Outcome.PASS, Outcome.FAIL)
         id = card.artifact.path
@@ -101,16 +140,24 @@ class TextsWriter:
                 tally = self.groups[name] = TextTally()
             tally.add(outcome, score, criteria)
 
-    def _row_reasons(self, card: ScorecardDoc, error: str | None) -> list[str]:
+    def _row_reasons(
+        self, card: ScorecardDoc, absent: Sequence[JudgeDoc], error: str | None
+    ) -> list[str]:
+        """The criteria that were missed, then those that no one answered."""
         if error is not None:
             return [error]
-        reasons = [reason for one in card.criteria if (reason := self._reason(one)) is not None]
-        return reasons or list(card.reasons)
+        reasons = [
+            (_is_missed(one), reason)
+            for one in card.criteria
+            if (reason := self._reason(one, absent)) is not None
+        ]
+        reasons.sort(key=lambda one: not one[0])
+        return [reason for _, reason in reasons] or list(card.reasons)
 
-    def _reason(self, one: CriterionDoc) -> str | None:
+    def _reason(self, one: CriterionDoc, absent: Sequence[JudgeDoc]) -> str | None:
         remembered = self._reasons.get(id(one))
         if remembered is None:
-            remembered = one, missed_words(one)
+            remembered = one, missed_words(one, absent)
             if len(self._reasons) < _REMEMBERED:
                 self._reasons[id(one)] = remembered
         return remembered[1]
@@ -152,6 +199,7 @@ class TextsWriter:
             min_pass_rate=None if facts.least is None else float(facts.least),
             low_confidence_rows=self.lonely,
             left_out=facts.left_out,
+            absent_judges=self.absent.documents,
             contract=facts.contract,
             run=facts.run,
             usage=usage,
@@ -195,24 +243,31 @@ def _mean_document(tally: MeanTally) -> MeanDoc:
     )
 
 
-def missed_words(one: CriterionDoc) -> str | None:
-    """What a criterion misses, after its id, whatever its floor is; None where it misses nothing."""
+def _is_missed(one: CriterionDoc) -> bool:
+    return one.below_floor or any(item.is_problem for item in one.items)
+
+
+def missed_words(one: CriterionDoc, absent: Sequence[JudgeDoc] = ()) -> str | None:
+    """What a criterion misses, after its id, whatever its floor is; None where it misses nothing.
+    `absent`: judges whose reasons are said elsewhere.
+    """
     if not one.applies:
         return None
     wanting = [item for item in one.items if item.is_problem or item.is_unanswered]
     if wanting:
-        missed = "; ".join(_item_words(one, item) for item in wanting)
+        missed = "; ".join(_item_words(one, item, absent) for item in wanting)
         return line(f"{one.id}: {missed}", _LONGEST)
     if one.below_floor:
         return f"{line(one.id)}: {points(one.score)}, below its floor {bar_number(one.floor)}"
     return None
 
 
-def _item_words(one: CriterionDoc, item: ItemDoc) -> str:
+def _item_words(one: CriterionDoc, item: ItemDoc, absent: Sequence[JudgeDoc]) -> str:
     asked = line(item.requirement or one.requirement)
     if item.is_unanswered:
-        note = line(item.note or "no answer")
-        return f"not answered ({note})" if one.is_whole(item) else f"{asked}: not answered ({note})"
+        note = _without_reasons(item.note or "no answer", absent)
+        words = f"not answered ({note})" if note else "not answered"
+        return words if one.is_whole(item) else f"{asked}: {words}"
     if CHECK in item.votes:
         evidence = "; ".join(line(quote.quote) for quote in item.evidence)
         return f"{asked} ({evidence})" if asked and evidence else asked or evidence or "not met"
@@ -221,11 +276,18 @@ def _item_words(one: CriterionDoc, item: ItemDoc) -> str:
     return f"not met: {asked}" if asked and asked != line(one.id) else "not met"
 
 
-def judge_errors(card: ScorecardDoc) -> str:
+def _without_reasons(note: str, absent: Sequence[JudgeDoc]) -> str:
+    """A note without what judges said for themselves."""
+    for judge in absent:
+        note = note.replace(f"{judge.id}: {judge.reason}", "")
+    return line(note).strip(" ;,")
+
+
+def errors_of(absent: Sequence[JudgeDoc]) -> str:
     """What the judges that failed said: `NAME: REASON`, joined; empty where none did."""
-    failed = [
-        f"{judge.id}: {judge.reason}"
-        for judge in card.judges
-        if judge.state == _DEGRADED and judge.reason
-    ]
-    return line("; ".join(failed), _LONGEST)
+    return line("; ".join(f"{one.id}: {one.reason}" for one in absent), _LONGEST)
+
+
+def judge_errors(card: ScorecardDoc) -> str:
+    """The same of all judges of a scorecard that failed."""
+    return errors_of([one for one in card.judges if one.state == _DEGRADED and one.reason])

@@ -583,6 +583,7 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
         while one is undecided
     `mean_interval`: 95% of the mean score, in points from 0 to 100 (its standard error); `null`
         likewise
+    `min_pass_rate`: what it needed, 0-1; `null` where only a comparison decided
     """
 
     run: str | None
@@ -596,6 +597,7 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     mean_score: float | None = None
     rate_interval: list[float] | None = None
     mean_interval: list[float] | None = None
+    min_pass_rate: float | None = None
     counts: dict[str, int] = {}
     regressions: list[str] = []
     improvements: list[str] = []
@@ -616,7 +618,12 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     @property
     def rate_words(self) -> str:
         """The pass rate, or what is known of it."""
-        return numbers.rate_words(self.pass_rate, self.pass_rate_interval)
+        return numbers.rate_words(self.pass_rate, self.pass_rate_interval, self.min_pass_rate)
+
+    @property
+    def rate_percent(self) -> str:
+        """The pass rate, or `n/a`."""
+        return numbers.percent(self.pass_rate, self.min_pass_rate)
 
     def change_from(self, before: TrendRunDoc | None, minus: str = "−") -> str:
         """The difference of the pass rates in points; empty when one is not known."""

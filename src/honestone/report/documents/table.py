@@ -81,14 +81,13 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
             low_confidence=bool(self.low_confidence_cases),
         )
 
-    @property
-    def figures(self) -> dict[str, str]:
-        """What is shown of it under its name, in words."""
+    def figures_by(self, bar: float | None) -> dict[str, str]:
+        """What is shown of it under its name, in words. `bar`: the pass rate that it needs, 0-1."""
         known = self.mean_score is not None or self.mean_score_interval
         calls = [(self.usage.target_calls or 0, "target"), (self.usage.judge_calls, "judge")]
         return {
             "verdict": self.verdict_words,
-            "pass rate": rate_words(self.pass_rate, self.pass_rate_interval),
+            "pass rate": rate_words(self.pass_rate, self.pass_rate_interval, bar),
             "mean score": span_words(self.mean_score, self.mean_score_interval) if known else "n/a",
             "cases": ", ".join(
                 counts_words({status: self.counts.get(status, 0) for status in STATUSES})
@@ -210,7 +209,12 @@ class TableDoc(Struct, frozen=True, kw_only=True):
     def figure_names(self) -> list[str]:
         """Of the figures that a column has; of its cost only where that of one is known."""
         has_cost = any(one.usage.usd is not None for one in self.columns)
-        return [name for name in self.columns[0].figures if name != "cost" or has_cost]
+        return [name for name in self.figures[0] if name != "cost" or has_cost]
+
+    @property
+    def figures(self) -> list[dict[str, str]]:
+        """What is shown of each column under its name, in words."""
+        return [one.figures_by(self.min_pass_rate) for one in self.columns]
 
     @property
     def worst_first(self) -> list[TableCaseDoc]:

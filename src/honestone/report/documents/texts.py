@@ -158,6 +158,23 @@ class TextsSummaryDoc(TextGroupDoc, frozen=True, kw_only=True):
     worst: list[WorstTextDoc] = []
 
 
+class AbsentJudgeDoc(Struct, frozen=True, kw_only=True):
+    """A judge that did not answer about some of the texts.
+
+    `id`, `reason`: who, and what it said the most often
+    `texts`: how many it did not answer about
+    """
+
+    id: str
+    reason: str
+    texts: int
+
+    @property
+    def words(self) -> str:
+        """`did not answer about 3 texts: it ended with exit code 1`."""
+        return f"did not answer about {count(self.texts, 'text')}: {line(self.reason)}"
+
+
 class TextsDoc(Struct, frozen=True, kw_only=True):
     """A table of texts, judged.
 
@@ -167,6 +184,7 @@ class TextsDoc(Struct, frozen=True, kw_only=True):
     `rows`: in the order of the table
     `low_confidence_rows`: how many have items that fewer than two judges voted on
     `left_out`: rows that `--max-rows` left out
+    `absent_judges`: those that did not answer about some texts
     """
 
     schema: str = TEXTS
@@ -181,6 +199,7 @@ class TextsDoc(Struct, frozen=True, kw_only=True):
     min_pass_rate: float | None = None
     low_confidence_rows: int = 0
     left_out: int = 0
+    absent_judges: list[AbsentJudgeDoc] = []
     contract: str = ""
     run: str | None = None
     usage: UsageDoc

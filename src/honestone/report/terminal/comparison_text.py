@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final
 
-from honestone.core.numbers import Number, exact, percent, points
+from honestone.core.numbers import Number, exact, points
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc, TrendRunDoc
 from honestone.report.excerpts import excerpt
 from honestone.report.terminal.score_table import verdict_look
@@ -182,7 +182,7 @@ def trend_text(doc: TrendDoc, style: Style = PLAIN) -> str:
     for before, one in doc.steps:
         lines.append(
             f"{pad(cut_middle(_run_name(one), size, style.glyph('more')), size)}  {_rate_bar(one, cells, style)}"
-            f"  {pad(percent(one.pass_rate), 7, right=True)}"
+            f"  {pad(one.rate_percent, 7, right=True)}"
             f"  {pad(one.change_from(before, style.glyph('minus')), 7, right=True)}"
             f"  {pad(points(one.mean_score), 6, right=True)}"
         )

@@ -109,7 +109,7 @@ class _Grid:
 
 def _heads(doc: TableDoc, grid: _Grid) -> list[str]:
     """The names, and what each column came to."""
-    figures = [column.figures for column in doc.columns]
+    figures = doc.figures
     looks = [verdict_look(column.verdict)[1] for column in doc.columns]
     if grid.is_wide:
         rows = [(name, [one[name] for one in figures]) for name in figures[0]]

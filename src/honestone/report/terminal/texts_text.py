@@ -22,8 +22,9 @@ def texts_text(doc: TextsDoc, style: Style = PLAIN) -> str:
     sections = [
         [doc.heading, *(f"  {pad(name, 8)}  {value}" for name, value in doc.facts)],
         _criteria(doc.summary.criteria, style),
-        _groups(doc.summary.groups, style),
+        _groups(doc.summary.groups, doc.min_pass_rate, style),
         _worst(doc, style),
+        _judges(doc, style),
         warning_lines(doc.warnings, style),
         _summary(doc, style),
     ]
@@ -60,14 +61,14 @@ def _interval(mean: MeanDoc) -> str:
     return f"{low} to {high}"
 
 
-def _groups(groups: Mapping[str, TextGroupDoc], style: Style) -> list[str]:
+def _groups(groups: Mapping[str, TextGroupDoc], bar: float | None, style: Style) -> list[str]:
     if not groups:
         return []
     size = _names([*groups], "group", style)
     lines = [style.paint(f"{pad('group', size)}  passed", "dim")]
     for name, group in [*groups.items()][:MOST_GROUPS]:
         shown = pad(cut_middle(line(name), size, style.glyph("more")), size)
-        row = f"{shown}  {group.passed_words}, {group.rate_words}"
+        row = f"{shown}  {group.passed_words}, {group.rate_beside(bar)}"
         lines.append(cut(row, style.columns, style.glyph("more")))
     if len(groups) > MOST_GROUPS:
         lines.append(f"and {count(len(groups) - MOST_GROUPS, 'more group', 'more groups')}")
@@ -87,6 +88,21 @@ def _worst(doc: TextsDoc, style: Style) -> list[str]:
         lines.append(
             f"{style.paint(style.glyph(glyph), look, 'bold')} "
             + cut(row.rstrip(), style.columns - 2, style.glyph("more"))
+        )
+    return lines
+
+
+def _judges(doc: TextsDoc, style: Style) -> list[str]:
+    """Why judges did not answer, once for all texts."""
+    if not doc.absent_judges:
+        return []
+    lines = [style.paint("Judges", "bold")]
+    for one in doc.absent_judges:
+        lines += wrap(
+            f"{line(one.id)}: {one.words}",
+            style.columns,
+            first=f"  {style.paint(style.glyph('warn'), 'yellow')} ",
+            rest="    ",
         )
     return lines
 

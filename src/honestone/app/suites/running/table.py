@@ -103,7 +103,7 @@ class TableResult(DocumentResult):
 
         heads = [
             "case",
-            *(f"{column.title}: {column.figures['verdict']}" for column in self.columns),
+            *(f"{column.title}: {column.verdict_words}" for column in self.columns),
         ]
         rows = [
             [case.id, *(f"{cell.status}: {text_of(cell.output)}" for cell in case.cells)]
