@@ -493,8 +493,24 @@ def test_the_report_says_what_to_type_next(desk: Desk) -> None:
     assert "elder" in result.out
 
 
-def test_judge_calls_have_one_limit_for_the_whole_run(desk: Desk) -> None:
-    """--max-calls counts over all splits and versions: BUDGET, in the words of what was asked for."""
+@pytest.mark.parametrize(
+    ("policy", "calls", "reason"),
+    [
+        ("keep-best", 7, "--max-calls 7 are used up"),
+        (
+            "belief",
+            5,
+            "2 of --max-calls 7 are left: val and train of another version need 5,"
+            " and 6 are held for test",
+        ),
+    ],
+)
+def test_judge_calls_have_one_limit_for_the_whole_run(
+    policy: str, calls: int, reason: str, desk: Desk
+) -> None:
+    """--max-calls counts over all splits and versions: BUDGET, in the words of what was asked for.
+    By belief no version is made that could not be certified.
+    """
     skill(desk)
     cases = [
         {"id": id, "input": f"What about {id}?", "rubric": [f"It says ans-{id}"], "split": split}
@@ -510,13 +526,15 @@ def test_judge_calls_have_one_limit_for_the_whole_run(desk: Desk) -> None:
         judge.spec,
         "--max-calls",
         "7",
+        "--policy",
+        policy,
     )
     assert (result.code, result.json["result"], result.json["reason"]) == (
         1,
         "BUDGET",
-        "--max-calls 7 are used up",
+        reason,
     ), result.err
-    assert judge.calls == 7 == result.json["usage"]["judge_calls"]
+    assert judge.calls == calls == result.json["usage"]["judge_calls"]
 
 
 def test_judged_tasks_pass_too(desk: Desk) -> None:
@@ -531,6 +549,50 @@ def test_judged_tasks_pass_too(desk: Desk) -> None:
     result = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk), "--judge", judge.spec)
     assert (result.code, result.json["result"]) == (0, "PASSED"), result.err
     assert [one["id"] for one in result.json["final"]["judges"]] == [judge.spec]
+
+
+def judged_suite(desk: Desk, **more: Any) -> None:
+    cases = [
+        {"id": id, "input": f"What about {id}?", "rubric": [f"It says ans-{id}"], "split": split}
+        for id, split in SPLIT.items()
+    ]
+    desk.file("suite.yaml", json.dumps({"suite": 1, **more, "cases": cases}))
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_suite_is_made_as_sure_as_it_or_the_command_says(in_file: bool, desk: Desk) -> None:
+    """Of a version that is PASSED val and test together are that sure, and the report says so."""
+    skill(desk)
+    judged_suite(desk, **({"sure": 90, "max_looks": 60} if in_file else {}))
+    judges = ["--judge", desk.judge("one").spec, "--judge", desk.judge("two").spec]
+    asked = [] if in_file else ["--sure", "90", "--max-looks", "60"]
+    result = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk), *judges, *asked)
+    belief = result.json["belief"]
+    assert belief["target"] == 0.9 and belief["max_looks"] == 60, result.err
+    assert belief["decided"] is True and belief["probability"] >= 0.9, belief
+    assert (result.code, result.json["result"]) == (0, "PASSED"), result.err
+
+
+@pytest.mark.parametrize(
+    ("in_file", "more", "word"),
+    [
+        ({}, ["--sure", "70"], "does not say PASSED of what is less than 80% sure"),
+        ({"sure": 70}, [], "the suite says `sure: 70`"),
+        ({}, ["--sure", "95", "--policy", "keep-best"], "keep-best has a rule of its own"),
+        ({"attempts": 2}, ["--sure", "95"], "one attempt of each case"),
+        ({}, ["--max-looks", "60"], "--max-looks limits what --sure asks for"),
+    ],
+)
+def test_what_no_suite_can_be_made_sure_of_is_refused(
+    in_file: dict[str, Any], more: list[str], word: str, desk: Desk
+) -> None:
+    """Before anything is spent."""
+    skill(desk)
+    judged_suite(desk, **in_file)
+    judge, target = desk.judge(), agent(desk)
+    result = improve(desk, worker(desk, ""), target, "--judge", judge.spec, *more)
+    assert result.is_refusal and word in result.err, result.err
+    assert judge.calls == target.calls == 0
 
 
 def test_require_improvement_wants_more_than_chance_on_test(desk: Desk) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -32,14 +33,14 @@ from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.spend import Spend
 from honestone.core.loop import suite_belief
 from honestone.core.loop.delivery import delivery
-from honestone.core.loop.state import Accept, LoopLimits, Result, RollBack, decide, fold
+from honestone.core.loop.state import Accept, LoopLimits, Propose, Result, RollBack, decide, fold
 from honestone.core.loop.suite_belief import (
-    HOPELESS,
     KeepWhatIsLikelier,
     SuiteBeliefState,
     state_of_suite_run,
 )
 from honestone.core.loop.suite_loop import (
+    HOPELESS,
     TEST,
     TRAIN,
     VAL,
@@ -97,7 +98,9 @@ def answers(split: str, texts: Sequence[tuple[str, str]]) -> tuple[CaseAnswers, 
 class Told:
     """A run told by its events."""
 
-    def __init__(self, *, calls: int = 200, rubric: Rubric = RUBRIC) -> None:
+    def __init__(
+        self, *, calls: int = 200, rubric: Rubric = RUBRIC, sure: Fraction | None = None
+    ) -> None:
         started = SuiteImprovementStarted(
             contract={},
             contract_id="c",
@@ -105,7 +108,7 @@ class Told:
             artifact=StartedArtifact(path="a.md", digest="v0"),
             policy="belief",
             worker="w",
-            rubric=steering_rubric(SPLITS, title="t", least=ONE),
+            rubric=replace(steering_rubric(SPLITS, title="t", least=ONE), sure=sure),
             certifying=certifying_rubric(SPLITS, title="t", least=ONE),
             splits=SPLITS.ids,
             rubrics={"r": rubric},
@@ -302,6 +305,29 @@ def test_passed_rests_on_val_and_test_together() -> None:
     stated = told.state.stated("v0")
     assert stated is not None and stated.probability >= LEAST_STATED
     assert [(one.judge, one.looks) for one in stated.rests_on] == [("j", 26)]
+
+
+def test_passed_is_as_sure_as_was_asked() -> None:
+    """Looks that are enough for 80 % are not enough for 99."""
+    for asked, result in ((None, Result.PASSED), (Fraction(99, 100), None)):
+        told = Told(sure=asked)
+        told.looked("v0", VAL, texts("val", "+++", "+++", "++", "+++"))
+        told.looked("v0", TRAIN, texts("train", "-", "+", "+", "+"))
+        told.looked("v0", TEST, texts("test", "+++", "++", "+++", "+++"))
+        assert getattr(told.next, "result", None) is result
+        stated = told.state.stated("v0")
+        assert stated is not None and stated.decided is (None if asked is None else False)
+
+
+def test_calls_are_held_for_test_over_rounds() -> None:
+    """No version is proposed that could not be certified with the calls that are left."""
+    for calls, is_proposed in ((28, True), (27, False)):
+        told = Told(calls=calls)
+        told.looked("v0", VAL, texts("val", "-", "-", "-", "-"))
+        told.looked("v0", TRAIN, texts("train", "-", "-", "-", "-"))
+        assert isinstance(told.next, Propose) is is_proposed
+        if not is_proposed:
+            assert told.next.result is Result.BUDGET and "12 are held for test" in told.next.reason
 
 
 def test_how_a_split_is_asked() -> None:

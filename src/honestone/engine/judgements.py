@@ -27,10 +27,10 @@ from honestone.core.judging.scorecard import Line
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.policies import fixes_for, rejected_tries, unmet_items, write_brief
 from honestone.core.loop.state import Ask, LoopState, Propose
-from honestone.core.loop.suite_belief import ByNeed, SuiteBeliefState
 from honestone.core.loop.suite_loop import (
     TEST,
     TRAIN,
+    ByNeed,
     SuiteLoopState,
     ballot_of,
     failed_tasks,
@@ -258,7 +258,7 @@ class TaskJudgement(Judgement[SuiteLoopState]):
         if await loop.out_of_budget():
             return
         state = loop.state
-        need = state.by_need(version, split) if isinstance(state, SuiteBeliefState) else None
+        need = state.by_need(version, split)
         done = await self._runner.run(loop.version(version), split, loop.meter, need)
         # Into the loop's meter: what an earlier process spent on this split was not on record until
         # now.
@@ -278,7 +278,7 @@ class TaskJudgement(Judgement[SuiteLoopState]):
                 of_run=done.run,
                 judges=done.judges,
                 flags=tuple(done.flags),
-                cases=state.new_looks(done.answers) if isinstance(state, SuiteBeliefState) else (),
+                cases=state.new_looks(done.answers),
             )
         )
 

@@ -432,11 +432,6 @@ class ImprovementRequest(LoopOptions, EditOptions):
     def _require_possible_sure(self) -> None:
         """Raises UsageError where how sure a verdict has to be was asked for and cannot be had."""
         sure = self.judging.sure
-        if self.suite is not None and (sure is not None or self.judging.max_looks is not None):
-            raise UsageError(
-                "--sure and --max-looks are for a loop by a rubric; over a suite --max-calls limits the looks",
-                hint="leave it out, and certify the result with `honestone eval SUITE --sure 95`",
-            )
         if sure is not None and sure < 100 * LEAST_STATED:
             raise UsageError(
                 f"--sure {sure:g}: `improve` does not say PASSED of what is less than {LEAST_STATED:.0%} sure",

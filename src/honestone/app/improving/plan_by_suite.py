@@ -22,6 +22,7 @@ from honestone.app.suites.sure import can_be_asked_by_need
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Version
+from honestone.core.editing.result import LEAST_STATED
 from honestone.core.errors import UsageError
 from honestone.core.judging.contract import Contract
 from honestone.core.judging.spend import Meter
@@ -37,7 +38,7 @@ from honestone.core.loop.suite_loop import (
     Splits,
     SuiteLoopState,
 )
-from honestone.core.numbers import ONE, exact
+from honestone.core.numbers import ONE, exact, show_bar
 from honestone.core.skill.skill_file import SKILL_FILE
 from honestone.core.suite.case import Case
 from honestone.engine.judgements import TaskJudgement
@@ -84,6 +85,7 @@ def _prepared(
         observer,
     )
     _refuse_belief_by_name(request, tasks)
+    _require_statable(request, tasks)
     splits = _splits(tasks, request.suite)
     is_skill = tasks.subject.skill is not None
     path = workspace.path(request.artifact)
@@ -169,6 +171,30 @@ def _refuse_belief_by_name(request: ImprovementRequest, tasks: SuitePlan) -> Non
         )
 
 
+def _require_statable(request: ImprovementRequest, tasks: SuitePlan) -> None:
+    """Raises UsageError where how sure a verdict has to be is asked for and cannot be had. What
+    code alone judges is certain.
+    """
+    if tasks.sure is None or not _asks_judges(tasks):
+        return
+    if tasks.sure < LEAST_STATED:
+        raise UsageError(
+            f"the suite says `sure: {show_bar(tasks.sure)}`: `improve` does not say PASSED of what"
+            f" is less than {LEAST_STATED:.0%} sure",
+            hint="write 80 or more there, or add --sure 95",
+        )
+    if request.policy == "keep-best":
+        raise UsageError(
+            "--sure is what the policy belief decides by; keep-best has a rule of its own",
+            hint="leave one of --sure (or `sure:`) and --policy out",
+        )
+    if not can_be_asked_by_need(tasks):
+        raise UsageError(
+            "--sure asks judges again about one attempt of each case, which cannot be done here",
+            hint="leave out `attempts` and `depends_on`, and name a judge that may look twice; or leave out --sure",
+        )
+
+
 def _asks_judges(tasks: SuitePlan) -> bool:
     return any(case.rubric.asks_judges for case in tasks.chosen)
 
@@ -217,8 +243,11 @@ def _worker(
 
 
 def asked_to_be_sure(tasks: SuitePlan) -> SuitePlan:
-    """The suite with its judges asked by need. Its contract stays the suite's."""
-    judging = replace(tasks.judging, sure=100 * SPLIT_SURE)
+    """The suite with its judges asked by need: so sure of each split that two of them together are
+    as sure as was asked. Its contract stays the suite's.
+    """
+    split = SPLIT_SURE if tasks.sure is None else (1.0 + float(tasks.sure)) / 2
+    judging = replace(tasks.judging, sure=100 * split, max_looks=None)
     return replace(tasks, request=replace(tasks.request, judging=judging))
 
 
@@ -282,7 +311,11 @@ class _Tasks:
             deliver=self.request.deliver,
             policy=self.policy.name,
             worker=worker.id,
-            rubric=suite_loop.steering_rubric(self.splits, title=title, least=self.least),
+            rubric=replace(
+                suite_loop.steering_rubric(self.splits, title=title, least=self.least),
+                sure=tasks.sure,
+                max_looks=tasks.max_looks,
+            ),
             certifying=suite_loop.certifying_rubric(self.splits, title=title, least=self.least),
             splits=self.splits.ids,
             rubrics=self.tasks.contracts.rubrics if self.is_by_belief else {},

@@ -20,8 +20,8 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Meter, Spend
-from honestone.core.loop.suite_belief import ByNeed
 from honestone.core.loop.suite_loop import (
+    ByNeed,
     Splits,
 )
 from honestone.core.record.record import SuiteRecord, read_record

@@ -144,6 +144,10 @@ class SuitePlan:
         return sure_of_suite(self.source.suite, self.judging)
 
     @property
+    def max_looks(self) -> int | None:
+        return self.judging.max_looks or self.source.suite.max_looks
+
+    @property
     def title(self) -> str:
         return self.source.suite.title or self.request.suite.name
 
@@ -314,7 +318,7 @@ class SuitePlan:
         if not self.seats:
             return 0
         if self.sure is not None:
-            bar = SuiteBar(least=Fraction(1), max_looks=self.judging.max_looks)
+            bar = SuiteBar(least=Fraction(1), max_looks=self.max_looks)
             return bar.looks(sum(case.attempts for case in cases if case.skip is None))
         return sum(case.attempts for case in cases if case.rubric.asks_judges) * len(self.seats)
 
@@ -365,7 +369,7 @@ class SuitePlan:
             min_pass_rate=Fraction(1) if least is None else least,
             min_given=least is not None,
             sure=sure_of_suite(suite, self.judging),
-            max_looks=self.judging.max_looks or suite.max_looks,
+            max_looks=self.max_looks,
             notes=self.notes,
             mock=self.is_mock,
             isolated=subject.is_isolated,

@@ -11,7 +11,7 @@ from honestone.app.suites.contracts import rubrics_by_identity
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.core.belief.next_look import ONE_LOOK
 from honestone.core.errors import UsageError
-from honestone.core.loop.suite_belief import ByNeed
+from honestone.core.loop.suite_loop import ByNeed
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.case import Case
 from honestone.engine.cases import CaseWork

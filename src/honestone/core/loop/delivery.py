@@ -20,7 +20,6 @@ from honestone.core.editing.result import Delivery, DeliveryRule, Result
 from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.scorecard import Line, Scorecard
 from honestone.core.loop.state import LoopState
-from honestone.core.loop.suite_belief import SuiteBeliefState
 from honestone.core.numbers import sure
 
 # A version that did not pass is delivered from this probability on that it is the better one.
@@ -175,8 +174,9 @@ class _Candidates:
         )
 
     def better(self, version: str) -> Better:
-        if isinstance(self._state, SuiteBeliefState):
-            return self._state.better_than_original(version)
+        known = self._state.better_than_original(version)
+        if known is not None:
+            return known
         if self._comparison is None:
             self._comparison = comparison_of(self._state)
         return self._comparison.better(version)

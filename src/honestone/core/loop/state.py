@@ -18,7 +18,9 @@ from fractions import Fraction
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from honestone.core import events
+from honestone.core.belief.comparison import Better
 from honestone.core.belief.memory import ComparisonMemory
+from honestone.core.belief.stated import StatedBelief, all_repeat, grounds_of, settled
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import Delivery, Standing
 from honestone.core.editing.result import Result as Result
@@ -419,6 +421,28 @@ class LoopState:
         """The belief about a version now; None in a policy without beliefs, and for a version that
         no judge looked at.
         """
+        return None
+
+    def stated(self, version: str) -> StatedBelief | None:
+        """How sure it is that a version meets the contract, by every vote of the run; None in a
+        policy without beliefs.
+        """
+        chance = self.probability(version)
+        if chance is None:
+            return None
+        votes, rubric = self.every_look_at(version), self.rubric
+        grounds = grounds_of(votes)
+        found = StatedBelief(
+            probability=chance,
+            target=None if rubric.sure is None else float(rubric.sure),
+            max_looks=None if rubric.sure is None else rubric.max_looks,
+            looks=sum([one.looks or 0 for one in grounds]),
+            rests_on=grounds,
+        )
+        return settled(found, is_exhausted=all_repeat(votes))
+
+    def better_than_original(self, version: str) -> Better | None:
+        """How probable it is that a version is better, where the state itself knows that."""
         return None
 
     def has_judge_marks(self, version: str) -> bool:

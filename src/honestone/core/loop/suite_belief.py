@@ -38,11 +38,12 @@ from honestone.core.events import (
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Outcome, Verdict
-from honestone.core.loop.state import Accept, LoopState, RollBack
+from honestone.core.loop.state import Accept, Ask, LoopState, Result, RollBack, Stop
 from honestone.core.loop.suite_loop import (
     TEST,
     TRAIN,
     VAL,
+    ByNeed,
     KeepWhatHelps,
     SuiteLoopState,
     move,
@@ -54,27 +55,8 @@ from honestone.core.numbers import sure
 # A split is asked on until it is this sure that it reaches its bar; val and test together are then
 # at least 95 % sure.
 SPLIT_SURE: Final = 0.975
-# A version that reaches the bar of val less probably gets no further look.
-HOPELESS: Final = 0.2
-# Looks of each judge of a quorum at each case of test that are kept while val is asked on.
+# Looks of each judge of a quorum at each case of test that are held while val is asked on.
 KEPT_FOR_TEST: Final = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByNeed:
-    """How the judges of one split are asked about a version. `looks`: the most that may be paid,
-    where every case has as many as its quorum. `once`: one look at each text that has none.
-    `known`: by text the looks on record. `alongside`: the texts of the version's other splits,
-    `apart` those of other versions, by their names. `hopeless` (0-1): the probability below which
-    asking ends.
-    """
-
-    looks: int
-    once: bool
-    known: Mapping[str, Sequence[Ballot]]
-    alongside: Mapping[str, TextBelief]
-    apart: Mapping[str, TextBelief]
-    hopeless: float = HOPELESS
 
 
 @dataclass(slots=True)
@@ -135,6 +117,11 @@ class SuiteBeliefState(SuiteLoopState):
         return tuple(found)
 
     # -- what is believed
+
+    @property
+    def least(self) -> float:
+        """How sure a version has to be to be PASSED (0-1)."""
+        return LEAST_STATED if self.rubric.sure is None else float(self.rubric.sure)
 
     def _believed(self, version: str, split: str) -> list[CaseBelief]:
         """The cases of a split; without a look where it was not run."""
@@ -202,7 +189,7 @@ class SuiteBeliefState(SuiteLoopState):
         if (version, VAL) not in self.answers:
             return None
         found = self.chance(version, VAL, TEST)
-        return max(found.low, min(found.chance, LEAST_STATED - CLOSE))
+        return max(found.low, min(found.chance, self.least - CLOSE))
 
     def stated(self, version: str) -> StatedBelief | None:
         """How sure it is that a version reaches the bars of val and test, as reports state it."""
@@ -217,6 +204,8 @@ class SuiteBeliefState(SuiteLoopState):
         return settled(
             StatedBelief(
                 probability=chance,
+                target=None if self.rubric.sure is None else self.least,
+                max_looks=self.rubric.max_looks,
                 looks=sum(looks.values()),
                 rests_on=tuple(rows),
                 subject="enough cases of val and of test pass",
@@ -269,7 +258,7 @@ class SuiteBeliefState(SuiteLoopState):
         if (version, VAL) not in self.answers:
             return LoopState.verdict(self, version)
         chance = self.chance(version, VAL)
-        if chance.low >= LEAST_STATED:
+        if chance.low >= self.least:
             return Verdict(Outcome.PASS)
         return Verdict(Outcome.FAIL, (f"{sure(chance.low)} that enough cases of val pass",))
 
@@ -279,7 +268,7 @@ class SuiteBeliefState(SuiteLoopState):
             return {}
         chance = self.chance(version, VAL, TEST).low
         words = f"{sure(chance)} that enough cases of val and of test pass"
-        if chance < LEAST_STATED:
+        if chance < self.least:
             return {TEST: Verdict(Outcome.FAIL, (words,))}
         found = Verdict(Outcome.PASS, (words,))
         return {TEST: self._above_chance(card) if self.strict else found}
@@ -301,20 +290,38 @@ class SuiteBeliefState(SuiteLoopState):
         judges = {judge for text in self._texts.values() for judge in text.looks}
         return max([len(judges) if one == "all" else int(one) for one in quorums] + [1])
 
+    @property
+    def _least(self) -> dict[str, int]:
+        """Looks that give every case of a split its quorum."""
+        return {name: self._needed * len(self._ids(name)) for name in (TRAIN, VAL, TEST)}
+
+    def held_for_test(self, version: str) -> int:
+        """Calls that no other split may take: those that certify a version, and one look at each
+        case of test of the original, with which it is compared.
+        """
+        needs_original = version != self.original and (self.original, TEST) not in self.answers
+        return (KEPT_FOR_TEST + needs_original) * self._least[TEST]
+
+    @property
+    def for_another_version(self) -> int:
+        """Looks of val and train that decide about one more version."""
+        return self._least[VAL] + self._least[TRAIN]
+
     def by_need(self, version: str, split: str) -> ByNeed:
         """How judges are asked about this split of a version now. Val leaves the calls that train
-        needs, and those kept for test.
+        needs, and those held for test.
         """
-        cases = {name: len(self._ids(name)) for name in (TRAIN, VAL, TEST)}
-        least = {name: self._needed * count for name, count in cases.items()}
-        reserved = least[TRAIN] + KEPT_FOR_TEST * least[TEST]
+        least = self._least
+        cases = {name: len(self._ids(name)) for name in least}
+        reserved = least[TRAIN] + self.held_for_test(version)
         looks = {
             TRAIN: least[TRAIN],
             VAL: max(min(LOOKS_PER_CASE * cases[VAL], self.calls_left - reserved), least[VAL]),
             TEST: max(self.calls_left, least[TEST]),
         }
+        most = self.rubric.max_looks or looks[split]
         return ByNeed(
-            looks=looks[split],
+            looks=min(looks[split], most),
             once=split == TRAIN
             or (split == TEST and version == self.original and bool(self.rounds)),
             known=self.looks_at,
@@ -338,6 +345,22 @@ class KeepWhatIsLikelier(KeepWhatHelps):
     """
 
     name: str = "belief"
+
+    def settle(self, state: LoopState) -> Ask | Stop | None:
+        """No further version is proposed with the calls that are held for test."""
+        assert isinstance(state, SuiteBeliefState)
+        settled = KeepWhatHelps.settle(self, state)
+        if settled is not None:
+            return settled
+        left, most = state.calls_left, state.limits.calls
+        another, held = state.for_another_version, state.held_for_test("")
+        if left >= another + held:
+            return None
+        return Stop(
+            result=Result.BUDGET,
+            reason=f"{left} of --max-calls {most} are left: val and train of another version need"
+            f" {another}, and {held} are held for test",
+        )
 
     def judge(self, state: LoopState, version: str) -> Accept | RollBack:
         assert isinstance(state, SuiteBeliefState)

@@ -9,13 +9,14 @@ a version passes `val`, for one version only, so that no decision of the loop ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
+from honestone.core.belief.verdict import TextBelief
 from honestone.core.errors import UsageError
-from honestone.core.events import Event, Role, SuiteImprovementStarted
+from honestone.core.events import CaseAnswers, Event, Role, SuiteImprovementStarted
 from honestone.core.judging.ballot import Ballot, JudgeState, Mark
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
 from honestone.core.judging.scorecard import ItemLine, Line, Outcome, Scorecard, Verdict, judge_gate
@@ -261,6 +262,27 @@ def _why_undone(state: LoopState, version: str) -> str:
 # state
 
 
+# A version that reaches the bar of val less probably gets no further look.
+HOPELESS: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByNeed:
+    """How the judges of one split are asked about a version. `looks`: the most that may be paid,
+    where every case has as many as its quorum. `once`: one look at each text that has none.
+    `known`: by text the looks on record. `alongside`: the texts of the version's other splits,
+    `apart` those of other versions, by their names. `hopeless` (0-1): the probability below which
+    asking ends.
+    """
+
+    looks: int
+    once: bool
+    known: Mapping[str, Sequence[Ballot]]
+    alongside: Mapping[str, TextBelief]
+    apart: Mapping[str, TextBelief]
+    hopeless: float = HOPELESS
+
+
 def _is_train(line: Line) -> bool:
     return line.criterion.id == TRAIN
 
@@ -291,6 +313,14 @@ class SuiteLoopState(LoopState):
     @property
     def needs_witness(self) -> bool:
         return True
+
+    def by_need(self, version: str, split: str) -> ByNeed | None:
+        """How judges are asked about a split of a version; None for one look of each of them."""
+        return None
+
+    def new_looks(self, cases: Sequence[CaseAnswers]) -> tuple[CaseAnswers, ...]:
+        """What is put on record of these answers, which another split may have brought already."""
+        return ()
 
     def is_marked(self, version: str) -> bool:
         """Whether every split that was run gave at least one result."""

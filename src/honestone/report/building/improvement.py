@@ -15,7 +15,6 @@ from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
 
 from honestone.core import events
-from honestone.core.belief.stated import StatedBelief, all_repeat, grounds_of, settled
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
 from honestone.core.judging.rubric import as_written
@@ -74,7 +73,7 @@ def improvement_document(
         )
         card = scorecard.scorecard_document(state.scorer, state.votes_on(version), facts)
         known = state.probability(version)
-        return card if known is None else replace(card, belief=_belief(state, version))
+        return card if known is None else replace(card, belief=BeliefDoc.of(state.stated(version)))
 
     document = improvement.ImprovementDoc(
         title=state.rubric.title,
@@ -110,7 +109,7 @@ def improvement_document(
         expected=_expected(state),
         certification=_certification(state),
         probability=state.probability(state.best),
-        belief=_belief(state, state.best),
+        belief=BeliefDoc.of(state.stated(state.best)),
         advice=_advice(state, asks_judges=isinstance(started, events.ImprovementStarted)),
         contract=started.contract_id,
         run=run,
@@ -121,31 +120,6 @@ def improvement_document(
         packed=dict(packed) if packed else UNSET,
     )
     return replace(document, low_confidence=_rests_on_one_judge(document))
-
-
-def _belief(state: LoopState, version: str) -> BeliefDoc | None:
-    """How sure it is that a version meets the contract, by every vote of the run; None where the
-    policy knows no probability.
-    """
-    from honestone.core.loop.suite_belief import SuiteBeliefState
-
-    if isinstance(state, SuiteBeliefState):
-        return BeliefDoc.of(state.stated(version))
-    chance = state.probability(version)
-    if chance is None:
-        return None
-    votes = state.every_look_at(version)
-    grounds = grounds_of(votes)
-    looks = sum([one.looks or 0 for one in grounds])
-    rubric = state.rubric
-    stated = StatedBelief(
-        probability=chance,
-        target=None if rubric.sure is None else float(rubric.sure),
-        max_looks=None if rubric.sure is None else rubric.max_looks,
-        looks=looks,
-        rests_on=grounds,
-    )
-    return BeliefDoc.of(settled(stated, is_exhausted=all_repeat(votes)))
 
 
 def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:

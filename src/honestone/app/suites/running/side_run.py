@@ -28,7 +28,7 @@ from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.scorecard import Outcome
 from honestone.core.judging.spend import Meter, Spend
-from honestone.core.loop.suite_belief import ByNeed
+from honestone.core.loop.suite_loop import ByNeed
 from honestone.core.numbers import to_points
 from honestone.core.record.record import SuiteRecord, read_record
 from honestone.core.record.runs import COLUMN
