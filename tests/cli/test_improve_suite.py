@@ -500,8 +500,10 @@ def test_the_report_says_what_to_type_next(desk: Desk) -> None:
         (
             "belief",
             5,
-            "2 of --max-calls 7 are left: val and train of another version need 5,"
-            " and 6 are held for test",
+            (
+                "2 of --max-calls 7 are left: val and train of another version need 5,"
+                " and 6 are held for test"
+            ),
         ),
     ],
 )
