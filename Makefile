@@ -8,7 +8,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo quick test test-kills test-docs attack test-deep test-all test-clis test-model test-cluster \
+.PHONY: help setup demo quick test test-slow test-kills test-docs test-data attack test-deep test-all test-clis test-model test-cluster \
 	test-containers test-pages test-exports lint format docs pictures site site-publish site-serve dist clean \
 	bench bench-api bench-boxes bench-cluster bench-compare bench-improve bench-optimisers bench-panel bench-python bench-suites oracles \
 	acceptance acceptance-slow public formats-survey
@@ -38,21 +38,28 @@ demo: $(RUNS) ## a whole run, offline, on real files
 	@$(BIN)/honestone demo
 
 # PYTEST has more options for pytest, as in `make test PYTEST=--last-failed`.
-# What needs a server or a browser from a Debian package has targets of its own, and what takes long: `make attack`,
-# `test-kills`, `test-docs`. CI runs them all.
+# `make test` is 95 of 100 tests at a third of what all of them cost. The rest has targets of its own: what costs
+# half a second or more (`make test-slow`), the groups below it, and what needs a server or a browser from a Debian
+# package. CI runs them all.
+OF_THEIR_OWN := --ignore=tests/cluster --ignore=tests/pages --ignore=tests/attacks --ignore=tests/data
 quick: $(READY) ## core, formats, reports and adapters without other processes: a minute
 	HONESTONE_TEST_PROFILE=quick $(BIN)/python -m pytest -n auto -m "not starts_processes and not slow" \
 		tests/core tests/formats tests/interop tests/report tests/adapters $(PYTEST)
 
-test: $(READY) ## the tests
-	$(BIN)/python -m pytest -n auto -m "not kills and not pages_run" \
-		--ignore=tests/cluster --ignore=tests/pages --ignore=tests/attacks $(PYTEST)
+test: $(READY) ## the tests, before you push
+	$(BIN)/python -m pytest -n auto -m "not slow and not kills and not pages_run" $(OF_THEIR_OWN) $(PYTEST)
+
+test-slow: $(READY) ## the tests that cost much: loops, runs that are stopped and go on, servers, terminals, simulations
+	$(BIN)/python -m pytest -n auto -m slow $(OF_THEIR_OWN) $(PYTEST)
 
 test-kills: $(READY) ## runs that are killed at every one of their writes, and go on
 	$(BIN)/python -m pytest -n auto -m kills tests/engine $(PYTEST)
 
-test-docs: $(READY) ## the commands on the pages of the docs print what the pages show
-	$(BIN)/python -m pytest -n auto -m pages_run tests/docs $(PYTEST)
+test-docs: $(READY) ## the commands on the pages of the docs and of the examples print what the pages show
+	$(BIN)/python -m pytest -n auto -m pages_run tests/docs tests/test_examples.py $(PYTEST)
+
+test-data: $(READY) ## figures of the public data sets next to this checkout, where they are
+	$(BIN)/python -m pytest -n auto tests/data $(PYTEST)
 
 attack: $(READY) ## every attack of our own corpus; the last line says how many held
 	@tools/install/bubblewrap.sh
@@ -187,7 +194,7 @@ public: $(READY) ## the cases from public bug reports next to this checkout, whe
 	@tools/make/public.sh ../shared/public3 $(BIN)/python
 
 # The script a3 is `make demo` and `make test` in a fresh clone, which CI itself is.
-test-all: lint quick test test-kills test-docs test-deep test-clis test-model test-cluster test-containers test-pages \
+test-all: lint quick test test-slow test-kills test-docs test-data test-deep test-clis test-model test-cluster test-containers test-pages \
 		test-exports attack public acceptance ## everything, the slow acceptance scripts too
 	@$(MAKE) acceptance NAMES=a3_fresh_clone
 	@tools/make/acceptance_all.sh $(SCRIPTS) $(BIN)/python $(SLOW)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import resource
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -65,18 +66,20 @@ _START_PROCESSES = frozenset(
         "report/test_progress.py",
     }
 )
-# The first waits until bounds of time are met.
-_SLOW = frozenset({"adapters/checks/test_gave_up.py"})
+# A test has one of these markers at most, and a target of the Makefile for each runs what has it.
+GROUPS = {
+    "slow": "half a second of processor time or more; `make test-slow`",
+    "kills": "kills a run at every write; `make test-kills`",
+    "pages_run": "runs the commands of a page of the docs or of an example; `make test-docs`",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for marker in (
-        "starts_processes: starts other processes; not in `make quick`",
-        "slow: takes seconds of processor time; not in `make quick`",
-        "kills: kills a run at every write; `make test-kills`",
-        "pages_run: runs the commands of a page of the docs; `make test-docs`",
-    ):
-        config.addinivalue_line("markers", marker)
+    config.addinivalue_line(
+        "markers", "starts_processes: starts other processes; not in `make quick`"
+    )
+    for name, meaning in GROUPS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -85,10 +88,51 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         name = path.relative_to(_TESTS).as_posix() if path.is_relative_to(_TESTS) else ""
         if name in _START_PROCESSES:
             item.add_marker("starts_processes")
-        if name in _SLOW:
-            item.add_marker("slow")
         if name.startswith("engine/test_kill_"):
             item.add_marker("kills")
+        if name == "test_examples.py":
+            item.add_marker("pages_run")
+        groups = [one for one in GROUPS if item.get_closest_marker(one)]
+        if len(groups) > 1:
+            raise pytest.UsageError(f"{item.nodeid} is in several groups: {', '.join(groups)}")
+
+
+# ------------------------------------------------------------------------------ what a test costs
+
+# Seconds of processor time, its processes included. What is not `slow` takes less than half a
+# second on an idle machine, and a busy one does not make twenty times as much of it.
+_AT_MOST = 10.0
+
+
+def _processor_time() -> float:
+    """Of this process, of those that it started and that have ended, and of those that still run
+    (the server of `tools/warm.py` among them) with theirs.
+    """
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    seconds = sum(one.ru_utime + one.ru_stime for one in used)
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    for child in children.read_text().split() if children.exists() else ():
+        try:
+            times = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11:15]
+        except OSError:
+            continue
+        seconds += sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+    return seconds
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that costs seconds fails unless it is `slow`, so that `make test` stays short."""
+    if PROFILE != "fixed" or any(item.get_closest_marker(one) for one in GROUPS):
+        return (yield)
+    before = _processor_time()
+    result = yield
+    used = _processor_time() - before
+    if used > _AT_MOST:
+        raise AssertionError(
+            f"it took {used:.1f} s of processor time: let it do less, or mark it with `slow`"
+        )
+    return result
 
 
 if PROFILE == "quick":

@@ -133,6 +133,7 @@ print(json.dumps({"verdicts": [{"criterion": c["id"], "item": i["id"], "answer":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "options"),
     [

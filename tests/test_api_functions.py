@@ -528,6 +528,7 @@ def test_a_frame_goes_in_and_comes_out() -> None:
     assert (found.cases[2].reference, found.cases[2].tags) == ("r", ["a", "b"])
 
 
+@pytest.mark.slow
 def test_it_offers_what_there_is() -> None:
     """Tab shows the public names alone, and importing loads neither pandas nor our own parts."""
     names = {name for name in dir(honestone) if not name.startswith("_")}

@@ -167,6 +167,7 @@ def test_a_store_that_was_removed_is_made_again(tmp_path: Path) -> None:
     assert [judge.calls for judge in judges] == [1, 1, 0, 1, 1]
 
 
+@pytest.mark.slow
 def test_another_program_sees_at_once_what_was_kept(tmp_path: Path) -> None:
     """A store that is still open here can be read and written by a command meanwhile."""
     (tmp_path / "a.md").write_text("hello\n")
@@ -192,6 +193,7 @@ TEXTS = st.lists(st.sampled_from(["hello", "good bye", "", "hello, hello"]), min
 BARS = st.sampled_from([None, 0, 50, 100])
 
 
+@pytest.mark.slow
 @given(
     calls=st.lists(
         st.tuples(st.sampled_from([CHECKED, GREETS]), TEXTS, BARS), min_size=1, max_size=4
@@ -304,6 +306,7 @@ assert look()
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_has_its_own_and_the_end_is_silent(tmp_path: Path) -> None:
     """Parent and child each go on after a fork; at the end all is closed, so that Python warns of
     nothing.

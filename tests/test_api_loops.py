@@ -232,6 +232,7 @@ def _improved_suite(folder: Path, suite: Mapping[str, object], **more: Any) -> d
     return done.to_dict()
 
 
+@pytest.mark.slow
 def test_over_a_suite_belief_by_its_name_is_the_usual_policy(tmp_path: Path) -> None:
     """It has the limits of the suite's splits, and those of no rubric."""
     found = []
@@ -311,6 +312,7 @@ class Killed(Exception):
     """The process ended here."""
 
 
+@pytest.mark.slow
 def test_over_a_suite_a_killed_run_asks_for_no_look_twice(tmp_path: Path) -> None:
     """The process ends while the worker is at it. The same call goes on with the looks on record,
     and ends with as many as a run that was not killed.

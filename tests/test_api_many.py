@@ -153,6 +153,7 @@ except honestone.HonestoneError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_text_checks_are_interrupted_at_once(name: str) -> None:
     """Ctrl-C or SIGTERM in the middle of two thousand texts ends the call there, and not after the

@@ -44,6 +44,7 @@ def test_examples_are_fixed_unless_the_deep_profile_is_chosen() -> None:
     assert settings.default.derandomize and settings.default.database is None
 
 
+@pytest.mark.slow
 def test_a_failure_is_shown_with_what_reproduces_it(
     deep: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_failure_is_shown_with_what_reproduces_it(
     assert done.returncode == 1 and "number=300" in done.stdout
 
 
+@pytest.mark.slow
 def test_runs_without_a_failure_end_with_0(
     deep: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

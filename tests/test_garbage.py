@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def printed(code: str, folder: Path) -> str:
     ended = subprocess.run(
@@ -26,6 +28,7 @@ def test_a_command_looks_for_cycles_less_often(tmp_path: Path) -> None:
     assert printed(code, tmp_path) == "True 10000"
 
 
+@pytest.mark.slow
 def test_a_program_that_calls_the_package_keeps_its_own_setting(tmp_path: Path) -> None:
     """Calls from Python leave the collector of their process as they found it."""
     code = (

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TARGET = """
 import sys
 text = sys.stdin.read()

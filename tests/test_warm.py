@@ -88,6 +88,7 @@ def test_both_say_the_same(folder: Path, words: list[str], code: int) -> None:
     assert both(folder, *words)[0] == code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [("good.md", 0), ("bad.md", 1)])
 def test_both_come_to_the_same_verdict(folder: Path, name: str, code: int) -> None:
     """The second command of one folder and program sees what the first recorded, and nothing else
@@ -108,6 +109,7 @@ def test_both_come_to_the_same_verdict(folder: Path, name: str, code: int) -> No
     assert len(json.loads(run(warm.command(), folder, "runs", "--json")[1])) == 4
 
 
+@pytest.mark.slow
 def test_environment_folder_and_stdin_are_the_callers(folder: Path) -> None:
     """A variable of one command is not there for the next one; a locale or Python's own path starts
     Python for itself.
@@ -124,6 +126,7 @@ def test_environment_folder_and_stdin_are_the_callers(folder: Path) -> None:
     assert reply[0] != 0
 
 
+@pytest.mark.slow
 def test_streams_and_file_mask_are_the_shells(folder: Path) -> None:
     """Pipes, files written from the start and at their end, a mask, a folder changed on the way,
     and a closed stderr.
@@ -191,6 +194,7 @@ def test_who_is_killed_takes_the_command_with_it(folder: Path) -> None:
     assert run(warm.command(), folder, "--version")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_reaches_the_command(folder: Path, sent: signal.Signals) -> None:
     """It ends as the installed one does, with its own code and last words."""

@@ -57,6 +57,7 @@ def until(found: object, seconds: float = 60) -> bool:
     return bool(found())
 
 
+@pytest.mark.slow
 def test_tools_say_what_they_take(host: Host) -> None:
     """Every schema is closed, those that only read say so, and none lets an agent choose what a
     person chooses.
@@ -397,6 +398,7 @@ def test_a_cancelled_call_leaves_nothing(host: Host) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["stdin", "term", "kill"])
 def test_the_server_takes_its_programs_with_it(host: Host, ending: str) -> None:
     judge = slow_judge(host)
@@ -435,6 +437,7 @@ def test_roots_of_the_client_make_them_narrower(host: Host) -> None:
     assert (inner / ".honestone").is_dir()
 
 
+@pytest.mark.slow
 def test_steps_belong_to_the_session_of_the_host(host: Host) -> None:
     """Known from the environment, else from what the host says with the call; the loop goes to its
     end in steps.

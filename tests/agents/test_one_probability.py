@@ -20,6 +20,8 @@ from cli.desk import Program
 from .host import Host
 from .mcp_host import McpHost
 
+pytestmark = pytest.mark.slow
+
 JUDGE = """
 answers = {answers}
 with open(LOG, encoding="utf-8") as log:

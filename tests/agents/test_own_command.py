@@ -32,6 +32,7 @@ def begun(host: Host, **env: str) -> dict[str, object]:
     return action(host.run(*words.split(), env={**BARE, **env}))
 
 
+@pytest.mark.slow
 def test_where_it_is_not_on_path(host: Host) -> None:
     """`then`, the hook's reason and the reminder run as they stand, also where the hook has a PATH
     that the shell has not.
@@ -105,6 +106,7 @@ def make(rest, folder, readonly):
 """
 
 
+@pytest.mark.slow
 def test_a_store_of_another_package(host: Host, tmp_path: Path) -> None:
     """HONESTONE_STORE names where runs are; the hook finds the session's run there, and lets go
     once it is over.

@@ -106,6 +106,7 @@ def go_on(host: Host, step: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_whole_loop_in_compact_steps(host: Host) -> None:
     """One line an action; prompts in files, one for each judge; the end in short; nothing handed
     out is left.
@@ -140,6 +141,7 @@ def test_a_whole_loop_in_compact_steps(host: Host) -> None:
     assert again.json == step and again.out.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_compact_or_not_it_is_one_run(host: Host) -> None:
     """The record is the same; only what is printed differs."""
     ends = []
@@ -169,6 +171,7 @@ def test_what_is_printed_can_change_on_the_way(host: Host) -> None:
     assert host.begin() == step
 
 
+@pytest.mark.slow
 def test_a_whole_loop_by_belief(host: Host) -> None:
     """The witness is asked once, each look of the panel has a prompt of its own, and nothing is
     handed out twice.
@@ -189,6 +192,7 @@ def test_a_whole_loop_by_belief(host: Host) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_reply_is_one_judges_alone(host: Host) -> None:
     """Two judges get the same prompt. `then` without a new reply does not hand in the first one's
     as the second's.
@@ -200,6 +204,7 @@ def test_a_reply_is_one_judges_alone(host: Host) -> None:
     assert ended.is_refusal and action(host.run("step", "next", "--session", "S1")) == second
 
 
+@pytest.mark.slow
 def test_a_refused_reply_is_said_in_the_next_action(host: Host) -> None:
     step = host.begin("--compact")
     Path(step["reply_file"]).write_text("I cannot judge this.")
@@ -208,6 +213,7 @@ def test_a_refused_reply_is_said_in_the_next_action(host: Host) -> None:
     assert go_on(host, again)["action"] == "propose"
 
 
+@pytest.mark.slow
 def test_killed_between_any_two_compact_steps(host: Host) -> None:
     """kill -9 while `next` or `then` works: the same file, the same action, and the reply written
     to it is not lost.

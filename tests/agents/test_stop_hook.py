@@ -142,6 +142,7 @@ def test_hooks_at_the_same_moment_are_all_counted(host: Host) -> None:
     assert sorted(held) == ["S1"] * 5 + ["S2"] * 5
 
 
+@pytest.mark.slow
 def test_a_hook_that_is_killed_leaves_a_whole_count(host: Host) -> None:
     """kill -9 at any moment: the count can be read, and is never less than the answers that came
     out.
@@ -248,6 +249,7 @@ def test_no_mistake_of_a_call_is_taken_for_a_block(host: Host) -> None:
     assert full.stdout == b"0\n" and b"Traceback" not in full.stderr
 
 
+@pytest.mark.slow
 def test_a_link_and_a_folder_with_blanks(host: Host) -> None:
     """The command in the reason runs as it stands, from where the session is."""
     named = host.folder / "my notes"

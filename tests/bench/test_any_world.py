@@ -15,6 +15,8 @@ from worlds import World, made_world
 from honestone.core.loop.named import POLICIES
 from property_examples import examples
 
+pytestmark = pytest.mark.slow
+
 shares = st.sampled_from([0.0, 0.03, 0.25, 0.5, 0.9, 1.0])
 WORLDS = st.fixed_dictionaries(
     {},

@@ -22,6 +22,7 @@ def test_an_error_that_stays_is_made_again() -> None:
     assert len({tuple(judges.look("j0", number)) for number in range(1, 9)}) == 1
 
 
+@pytest.mark.slow
 def test_what_is_stated_is_so_in_the_worlds_without_shared_errors() -> None:
     """In each bin, of all these worlds together, by 60 runs of each."""
     worlds = [one for one in WORLDS if not one.shared]

@@ -137,6 +137,7 @@ def test_pages_show_what_is_on_record(page: str) -> None:
     assert tables.written(text, leaderboard.on_record()) == text
 
 
+@pytest.mark.slow
 def test_a_cell_is_measured_in_parts_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """However the runs are spread over processes."""
 

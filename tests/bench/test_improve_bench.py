@@ -41,6 +41,7 @@ def figures(folder: Path, world: Any, *more: str, policy: str = "keep-best") -> 
     return found
 
 
+@pytest.mark.slow
 def test_one_document_says_everything_about_a_cell(tmp_path: Path) -> None:
     """All keys are there, the world with its defaults, and each figure has an error."""
     found = figures(
@@ -64,6 +65,7 @@ def test_one_document_says_everything_about_a_cell(tmp_path: Path) -> None:
     assert found["seconds"] > 0
 
 
+@pytest.mark.slow
 def test_the_seed_decides(tmp_path: Path) -> None:
     """Equal seeds give equal figures but for the time; other seeds give others."""
     first, again, other = (
@@ -80,6 +82,7 @@ def test_one_run_has_no_error(tmp_path: Path) -> None:
     assert found["final"]["value"] > 0 and found["final"]["se"] is None
 
 
+@pytest.mark.slow
 def test_limits_hold(tmp_path: Path) -> None:
     """Rounds and judge calls never exceed what is given."""
     found = figures(
@@ -138,6 +141,7 @@ def test_a_missing_world_is_named(tmp_path: Path) -> None:
     assert done.returncode == 2 and "none.json" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [{"mode": "score"}, {"mode": "checklist"}])
 @pytest.mark.parametrize("policy", ["plain", "keep-best"])
 def test_without_a_held_out_judge_nothing_is_passed(
@@ -153,6 +157,7 @@ def test_without_a_held_out_judge_nothing_is_passed(
     assert said == pytest.approx(100 * found["results"]["UNCONFIRMED"] / 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [{"mode": "score", "sd": 0}, {"mode": "checklist", "flip": 0}])
 def test_judges_without_errors_pass_nothing_that_is_not_so(
     tmp_path: Path, world: dict[str, Any]
@@ -161,6 +166,7 @@ def test_judges_without_errors_pass_nothing_that_is_not_so(
     assert found["false_pass"]["value"] == 0 and found["true_pass"]["value"] > 20
 
 
+@pytest.mark.slow
 def test_the_oracle_passes_nothing_that_is_not_so(tmp_path: Path) -> None:
     """However bad the judges of the world are: it asks one that makes no errors."""
     found = figures(

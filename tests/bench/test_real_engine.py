@@ -183,6 +183,7 @@ WORLDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
 def test_the_engine_decides_as_the_benchmark_does(

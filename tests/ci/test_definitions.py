@@ -48,6 +48,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "code"),
     [
@@ -64,6 +65,7 @@ def test_the_action_exits_as_honestone_does(place: Path, args: str, code: int) -
     assert ("PASSED" in (place / "summary").read_text()) == (code == 0)
 
 
+@pytest.mark.slow
 def test_nothing_in_the_arguments_is_a_command(place: Path) -> None:
     ended = run_step(
         steps()["Run honestone"], place, ARGS="eval $(touch gone) `touch gone` ; touch gone"
@@ -95,6 +97,7 @@ def test_the_install_step_is_a_pip_install_of_this_checkout(place: Path) -> None
     ]
 
 
+@pytest.mark.slow
 def test_the_pre_commit_hook_asks_the_record(tmp_path: Path) -> None:
     (hook,) = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert (hook["id"], hook["language"]) == ("honestone", "python")
@@ -137,6 +140,7 @@ STOLEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STOLEN)
 def test_no_module_of_the_checkout_runs_in_the_action(place: Path, name: str) -> None:
     """Neither while arguments are split nor while a note that does not pass is judged."""
@@ -166,6 +170,7 @@ def test_no_module_of_the_checkout_runs_in_the_install(place: Path, name: str) -
     assert ended.returncode == 0, ended
 
 
+@pytest.mark.slow
 def test_the_store_of_the_action_is_outside_of_the_checkout(place: Path) -> None:
     """A store that a branch brings along is not the one that the action reads."""
     assert (

@@ -10,6 +10,8 @@ import pytest
 from tests.adapters.models.standin import KEY, running
 from tests.cli.desk import Desk
 
+pytestmark = pytest.mark.slow
+
 STALE = "sk-stale-9876543210-secret"
 TABLE = """
 [judges.{name}]

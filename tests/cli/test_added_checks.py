@@ -8,6 +8,8 @@ import pytest
 
 from .desk import Desk
 
+pytestmark = pytest.mark.slow
+
 MODULE = """
 from honestone.core.checking.checks import AddedCheck, Kind
 

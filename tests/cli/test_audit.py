@@ -84,6 +84,7 @@ def test_what_sways_a_judge_is_found_and_nothing_else(
     assert (desk.folder / "a.md").read_text() == TEXT
 
 
+@pytest.mark.slow
 def test_nothing_is_paid_twice_and_it_is_shown_again(desk: Desk) -> None:
     """Not the same audit, and not the answer that `eval` has on record; --fresh asks again."""
     prepared(desk)
@@ -106,6 +107,7 @@ def test_nothing_is_paid_twice_and_it_is_shown_again(desk: Desk) -> None:
     assert audited(desk, judge, more=("--fresh", "-q")).code == 0 and judge.calls == 2 * calls
 
 
+@pytest.mark.slow
 def test_reports_say_what_flipped(desk: Desk) -> None:
     prepared(desk)
     judges = swayed(desk, "'gnore' in text"), swayed(desk, "False", "calm")
@@ -125,6 +127,7 @@ def test_reports_say_what_flipped(desk: Desk) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tier", "codes"), [("high", (0, 1, 1)), ("medium", (0, 0, 1)), ("low", (0, 0, 0))]
 )
@@ -141,6 +144,7 @@ def test_a_gate_demands_a_tier(tier: str, codes: tuple[int, ...], desk: Desk) ->
         assert (f"below --require-tier {tier}: {judge.spec} is" in result.err) is (result.code == 1)
 
 
+@pytest.mark.slow
 def test_a_judge_that_cannot_be_asked_has_no_tier(desk: Desk) -> None:
     """Exit 3, with what is known of the others; it is not asked on and on. What it says cannot
     reach the terminal.
@@ -202,6 +206,7 @@ def test_a_limit_ends_it_and_a_higher_one_resumes(desk: Desk) -> None:
     assert len(desk.run("runs", "--json").json) == 1
 
 
+@pytest.mark.slow
 def test_after_a_kill_no_question_is_repeated(desk: Desk) -> None:
     """Only those are asked again that had no reply."""
     prepared(desk)
@@ -226,6 +231,7 @@ def test_after_a_kill_no_question_is_repeated(desk: Desk) -> None:
     assert len(desk.run("runs", "--json").json) == 1
 
 
+@pytest.mark.slow
 def test_quotes_have_to_be_in_what_was_shown(desk: Desk) -> None:
     """One that repeats what it once read, one that makes quotes up, and one that reads."""
     prepared(desk)
@@ -253,6 +259,7 @@ def test_quotes_have_to_be_in_what_was_shown(desk: Desk) -> None:
     assert "with a quote that is not in the text" in desk.run("show", "last").out
 
 
+@pytest.mark.slow
 def test_a_reply_that_says_yes_to_the_control_item_is_a_flip(desk: Desk) -> None:
     """In a run it is void; here it says that the artifact steers the judge."""
     prepared(desk)
@@ -319,6 +326,7 @@ def test_folders_skills_and_images(desk: Desk) -> None:
         assert desk.run("audit", name, "--rubric", "r.yaml", "--judge", judge.spec).is_refusal
 
 
+@pytest.mark.slow
 def test_improve_demands_a_tier_of_its_judges(desk: Desk) -> None:
     """Of those that steer and those that certify; refused before anything is spent, also when the
     judge has changed since.

@@ -89,6 +89,7 @@ def test_replies_of_a_batch_are_on_record_like_any_other(
     assert (len(server.batches), server.direct) == (2, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", JUDGES)
 def test_a_killed_run_takes_its_batch_up_again(ready: Desk, server: Batches, judge: str) -> None:
     """Killed while the batch is under way: the same command sends nothing and gets the replies of
@@ -112,6 +113,7 @@ def test_a_killed_run_takes_its_batch_up_again(ready: Desk, server: Batches, jud
     assert on_list(ready) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", JUDGES)
 def test_a_batch_whose_id_never_came_back_is_found(
     ready: Desk, server: Batches, judge: str
@@ -204,6 +206,7 @@ def test_a_wrong_key_is_said_before_a_day_is_waited(ready: Desk, server: Batches
     assert server.batches == {} and on_list(ready) == []
 
 
+@pytest.mark.slow
 def test_the_cases_of_a_suite_are_one_batch(ready: Desk, server: Batches) -> None:
     """Twenty cases of a suite, eight outputs at a time, are judged in one batch; killed, the suite
     resumes with it.

@@ -47,6 +47,7 @@ def kind_judge(desk: Desk) -> Program:
     return desk.judge("kind", "print(json.dumps({'criteria': {'sound': {'met': True}}}))")
 
 
+@pytest.mark.slow
 def test_a_lenient_judge_is_caught(desk: Desk) -> None:
     """Figures and intervals; every reply is kept and used again; the run can be shown."""
     shelf(desk)
@@ -210,6 +211,7 @@ def test_labels_of_other_bytes_are_left_out(desk: Desk) -> None:
     assert refused.is_refusal and "has changed since" in refused.err and good.calls == 1
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_gives_no_number(desk: Desk) -> None:
     """Nobody answered: exit 3. One of two did: its figures are measured, the other has none and a
     reason.
@@ -227,6 +229,7 @@ def test_a_judge_that_fails_gives_no_number(desk: Desk) -> None:
     assert found["panel"]["votes"] == 1 and found["judges"][1]["kappa"] == 1
 
 
+@pytest.mark.slow
 def test_after_a_kill_nothing_is_paid_twice(desk: Desk) -> None:
     """The same command asks only about what was not answered."""
     shelf(desk)
@@ -340,6 +343,7 @@ def improved(desk: Desk, steer: Program, *more: str, command: str = "improve") -
     )
 
 
+@pytest.mark.slow
 def test_only_a_calibrated_witness_certifies(desk: Desk) -> None:
     """A lenient one and one that was never measured are refused by name, and nothing is spent."""
     good, kind = prepared(desk)
@@ -355,6 +359,7 @@ def test_only_a_calibrated_witness_certifies(desk: Desk) -> None:
     assert found.code == 0 and found.json["result"] == "PASSED"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "before", "after", "said"),
     [
@@ -393,12 +398,14 @@ def test_a_stale_calibration_is_refused(
     assert improved(desk, steer, "--holdout", good.spec).code == 0
 
 
+@pytest.mark.slow
 def test_other_options_of_judging_make_it_stale(desk: Desk) -> None:
     good, _ = prepared(desk)
     refused = improved(desk, desk.judge("steer"), "--holdout", good.spec, "--evidence", "require")
     assert refused.is_refusal and "the options of judging changed" in refused.err
 
 
+@pytest.mark.slow
 def test_the_newest_labels_count(desk: Desk) -> None:
     """New labels can take back what old ones said."""
     good, _ = prepared(desk)
@@ -409,6 +416,7 @@ def test_the_newest_labels_count(desk: Desk) -> None:
     assert refused.is_refusal and "is lenient" in refused.err
 
 
+@pytest.mark.slow
 def test_a_judge_that_did_not_answer_is_not_calibrated(desk: Desk) -> None:
     prepared(desk)
     dead = desk.judge("dead", "sys.exit('no disk')")
@@ -417,6 +425,7 @@ def test_a_judge_that_did_not_answer_is_not_calibrated(desk: Desk) -> None:
     assert refused.is_refusal and "never calibrated" in refused.err
 
 
+@pytest.mark.slow
 def test_who_needs_no_witness_and_who_has_none(desk: Desk) -> None:
     """Code alone needs none; without --holdout there is no one to ask for; a suite certifies by
     itself.
@@ -434,6 +443,7 @@ def test_who_needs_no_witness_and_who_has_none(desk: Desk) -> None:
     assert improved(desk, good).json["result"] == "PASSED"
 
 
+@pytest.mark.slow
 def test_steps_ask_for_it_too(desk: Desk) -> None:
     """Of all judges, not of held-out ones alone; also when a run is resumed: the option is kept."""
     good, kind = prepared(desk)

@@ -70,6 +70,7 @@ WANT = {
 }
 
 
+@pytest.mark.slow
 def test_python_assertions(desk: Desk) -> None:
     """Each kind of value and of reply, with the scores and the reason."""
     desk.file("c.yaml", PYTHON)
@@ -94,6 +95,7 @@ def test_python_assertions(desk: Desk) -> None:
     ]
 
 
+@pytest.mark.slow
 @needs_node
 def test_javascript_assertions(desk: Desk) -> None:
     """In Node, with CommonJS files."""
@@ -130,6 +132,7 @@ def test_javascript_assertions(desk: Desk) -> None:
     assert "no zebra" in result.out
 
 
+@pytest.mark.slow
 def test_code_is_never_run_by_being_looked_at(desk: Desk) -> None:
     """Checking, converting, showing, locking and a refused eval leave no mark, from the config or
     from its files.
@@ -186,6 +189,7 @@ def test_suite_check_names_the_option(desk: Desk) -> None:
     assert "--allow-code" in checked.err + checked.out
 
 
+@pytest.mark.slow
 def test_trust_holds_until_a_byte_changes(desk: Desk) -> None:
     """Of the config, of a file of code that it names, or of a table of tests."""
     desk.file("code/grade.py", PYTHON_FILE)
@@ -222,6 +226,7 @@ def test_a_suite_without_code_cannot_be_trusted(desk: Desk) -> None:
     assert desk.run("trust", "missing.yaml").is_refusal
 
 
+@pytest.mark.slow
 def test_converted_to_another_folder(desk: Desk) -> None:
     """Files of code are found from there, and the verdicts are the same, without the option: it is
     a file of one's own.
@@ -261,6 +266,7 @@ def test_without_node_it_is_refused(desk: Desk) -> None:
     assert desk.run("suite", "check", "c.yaml", env={"PATH": path}).code == 0
 
 
+@pytest.mark.slow
 @needs_node
 def test_transforms(desk: Desk) -> None:
     """Of a test before the assertion's own, for checks that are not code too; code gets the value
@@ -344,6 +350,7 @@ class Several(Evaluator):
 """
 
 
+@pytest.mark.slow
 def test_evaluators_of_pydantic_evals(desk: Desk) -> None:
     """A class in a Python file next to the data set is a loss without permission, and is asked with
     it.

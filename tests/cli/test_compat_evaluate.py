@@ -47,6 +47,7 @@ def kitchen(desk: Desk) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 def test_standalone_compares_with_no_skill_at_all(kitchen: Desk) -> None:
     """The SKILL.md may be named; the other side has no skill; every field of the table is there."""
     kitchen.file("kitchen/references/more.md", "* cake = hot cake\n")
@@ -69,6 +70,7 @@ def test_standalone_compares_with_no_skill_at_all(kitchen: Desk) -> None:
     assert own["baseline_health"]["status"] == "healthy"
 
 
+@pytest.mark.slow
 def test_standalone_with_mock_needs_nothing(kitchen: Desk) -> None:
     """No agent is installed or asked; the line is the original's."""
     suite(
@@ -80,6 +82,7 @@ def test_standalone_with_mock_needs_nothing(kitchen: Desk) -> None:
     assert passed(found) == passed(found, "baseline_results") == {"soup": True, "taste": True}
 
 
+@pytest.mark.slow
 def test_the_pipeline_line_with_every_flag(kitchen: Desk) -> None:
     """The candidate's edit runs, the baseline is remembered, the artifact lies where it was asked
     for.
@@ -177,6 +180,7 @@ def test_a_missing_suite_is_said_in_the_originals_words(kitchen: Desk) -> None:
     assert result.code == 2 and "Task suite not found: no.yaml" in result.err
 
 
+@pytest.mark.slow
 def test_exit_codes_follow_the_verdict(kitchen: Desk) -> None:
     """Fail 1, error 3, skipped 3."""
     ranking(kitchen, score=1)
@@ -201,6 +205,7 @@ def test_exit_codes_follow_the_verdict(kitchen: Desk) -> None:
     assert "no quota left" in summary(result)["reason"]
 
 
+@pytest.mark.slow
 def test_without_a_target_the_default_agent_is_asked_for(kitchen: Desk) -> None:
     """It is `claude`; where that is not installed the line says so, and nothing was spent."""
     kitchen.extra["PATH"] = str(kitchen.folder / "nothing")
@@ -217,6 +222,7 @@ def test_help_lists_the_flags(kitchen: Desk) -> None:
     assert "python -P -m honestone.evaluate" in result.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first", ["pass", "import honestone.evaluate", "from honestone.evaluate import main"]
 )

@@ -65,6 +65,7 @@ def told(desk: Desk, *words: str) -> list[str]:
     return [offer.partition(",")[2] for offer in found.out.splitlines() if offer]
 
 
+@pytest.mark.slow
 def test_names_are_offered(ready: Desk) -> None:
     """Runs with `last`, cases of the suite on the line, judges with those of the settings, workers,
     targets, templates.

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # Says how many messages it was given, and the last one; each call is on record.
 TARGET = """\
 import json, os, sys

@@ -180,6 +180,7 @@ names = st.sampled_from(
 folders = st.sampled_from(["x", "x/y", "b", "b/d", "."])
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(names, min_size=1, max_size=3), folders, st.booleans())
 def test_every_path_leads_to_the_same_bytes(used: list[str], where: str, is_project: bool) -> None:

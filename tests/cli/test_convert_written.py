@@ -53,6 +53,7 @@ def converted(desk: Desk, *options: str) -> str:
     return done.out
 
 
+@pytest.mark.slow
 def test_files_tables_and_defaults_stay_where_they_are(desk: Desk) -> None:
     """Two prompts, two providers and thirty rows are less than thirty lines."""
     put(desk, HEAD + "tests: file://tests.csv\n")
@@ -144,6 +145,7 @@ def test_the_first_prompt_alone_asks_what_it_asked(desk: Desk) -> None:
     assert statuses(done) == [[("A", "passed"), ("C", "passed")]]
 
 
+@pytest.mark.slow
 def test_prompts_go_to_another_folder(desk: Desk) -> None:
     """The files stay; their texts are written."""
     put(desk, HEAD + "tests: file://tests.csv\n")

@@ -13,6 +13,8 @@ import pytest
 
 from .desk import HONESTONE, Desk
 
+pytestmark = pytest.mark.slow
+
 # Sends itself SIGINT when its n-th module is imported, then runs the command as the installed
 # script does.
 _AT_IMPORT = """

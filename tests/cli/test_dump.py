@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES)
 @example({"p": 1.5e-05, "more": [0.00002, -1e-07, 1e22, 1e16, 123456789012345680.0, -0.0]})
 @example(

@@ -590,6 +590,7 @@ def test_a_full_disk_is_told_and_loses_nothing(ready: Desk, size: int) -> None:
     assert (ready.folder / "long.md").read_text() == text
 
 
+@pytest.mark.slow
 def test_a_reply_that_finds_no_room_is_told_and_what_was_kept_stays(ready: Desk) -> None:
     """When files may grow no more in the middle of a run, it ends with a hint, and the artifact is
     intact.
@@ -655,6 +656,7 @@ def stop_when(desk: Desk, process: subprocess.Popen[str], reached: Path, number:
     return Result(process.returncode, out, err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(
     ready: Desk, number: int
@@ -708,6 +710,7 @@ def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(
     assert len(ready.run("runs", "--json").json) == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_judging_is_130_and_replies_are_kept(ready: Desk) -> None:
     """Interrupted while the second judge thinks: the first one's reply is not asked for again."""
     quick = ready.judge("quick")
@@ -738,6 +741,7 @@ def test_ctrl_c_while_judging_is_130_and_replies_are_kept(ready: Desk) -> None:
     assert again.json["usage"]["cached_calls"] == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error(ready: Desk) -> None:
     """`| head -1` ends a long listing in silence."""
     names = []

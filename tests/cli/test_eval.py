@@ -620,6 +620,7 @@ def test_a_fresh_eval_asks_anew_and_the_newest_reply_is_used_from_then_on(desk: 
     assert desk.run("show", first, "--json").json["verdict"] == "fail"
 
 
+@pytest.mark.slow
 def test_row_16_whatever_decides_a_score_changes_the_contract(ready: Desk) -> None:
     """One character of the rubric, a judge's file, a bar, the rule: another contract each; the
     artifact is no part.

@@ -91,6 +91,7 @@ def test_what_git_does_not_have_is_said(repository: Desk, tmp_path: Path) -> Non
     assert (ended.code, "--staged is for artifacts" in ended.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_git_asks_the_record_before_a_commit(repository: Desk) -> None:
     """The hook of a repository, run by git itself: also with a part of the files, which git stages
     in an index of its own.

@@ -376,6 +376,7 @@ def asked(desk: Desk) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 def test_a_person_alone_scores_their_file(asked: Desk) -> None:
     """Three keys and Enter: a scorecard with exit 0, and the same command asks nobody again."""
     child = sit_down(asked, *evaluating(asked))
@@ -396,6 +397,7 @@ def test_a_person_alone_scores_their_file(asked: Desk) -> None:
     assert not list((asked.store / "drafts").glob("*.json"))
 
 
+@pytest.mark.slow
 def test_stdin_and_stdout_may_be_pipes(asked: Desk) -> None:
     """The form is on the terminal while JSON goes through a pipe."""
     command = f"{HONESTONE} {' '.join(evaluating(asked, '--json'))} < /dev/null | cat > out.json"
@@ -431,6 +433,7 @@ def test_skipped_items_are_abstentions_asked_once(asked: Desk) -> None:
     assert document["usage"]["judge_calls"] == 1 and document["score"] is None and code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["q", "ctrl-c", "kill", "hang-up"])
 def test_put_off_interrupted_or_killed_it_goes_on_at_the_same_item(asked: Desk, how: str) -> None:
     """What was answered is there again, and so is half a line of text that was being typed."""
@@ -467,6 +470,7 @@ def test_put_off_interrupted_or_killed_it_goes_on_at_the_same_item(asked: Desk, 
     assert items[1]["suggestion"] == (None if how == "q" else "more about pears")
 
 
+@pytest.mark.slow
 def test_the_terminal_is_given_back_as_it_was(asked: Desk) -> None:
     """After q the line editing and echo of the terminal are on again."""
     script = f"{HONESTONE} {' '.join(evaluating(asked))}; stty -a"
@@ -551,6 +555,7 @@ def test_two_artifacts_are_asked_one_after_the_other(asked: Desk) -> None:
     assert code == 1 and said.index("✓ note.md") < said.index("✗ second.md")
 
 
+@pytest.mark.slow
 def test_another_judge_goes_on_while_the_person_thinks(asked: Desk) -> None:
     """A script judge is asked and answers although the form stays open."""
     judge = asked.judge("script")
@@ -640,6 +645,7 @@ def unfinished(desk: Desk) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 def test_a_person_alone_improves_their_file_to_passed(unfinished: Desk) -> None:
     """Judge the baseline, edit in $EDITOR, judge again; checks and a script as the witness certify:
     PASSED.
@@ -664,6 +670,7 @@ def test_a_person_alone_improves_their_file_to_passed(unfinished: Desk) -> None:
     assert not list((unfinished.store / "drafts").iterdir())
 
 
+@pytest.mark.slow
 def test_without_an_editor_the_copy_is_edited_elsewhere(unfinished: Desk) -> None:
     """No $EDITOR: the path is named, somebody edits it, and Enter hands it in."""
     child = sit_down(unfinished, *_improving(unfinished), size=(40, 120))
@@ -680,6 +687,7 @@ def test_without_an_editor_the_copy_is_edited_elsewhere(unfinished: Desk) -> Non
     assert code == 0 and "pear" in (unfinished.folder / "note.md").read_text()
 
 
+@pytest.mark.slow
 def test_giving_up_a_round_leaves_the_file_alone(unfinished: Desk) -> None:
     """q in every round: each is `unchanged`, and the loop says that nothing was changed."""
     child = sit_down(unfinished, *_improving(unfinished, "--json"), size=(40, 200))
@@ -697,6 +705,7 @@ def test_giving_up_a_round_leaves_the_file_alone(unfinished: Desk) -> None:
     assert (unfinished.folder / "note.md").read_text() == "# Fruit\n\nAn apple a day.\n"
 
 
+@pytest.mark.slow
 def test_an_edit_survives_a_kill(unfinished: Desk) -> None:
     """Killed while the person edits, the same command goes on with the edited copy."""
     child = sit_down(unfinished, *_improving(unfinished), size=(40, 120))
@@ -719,6 +728,7 @@ def test_an_edit_survives_a_kill(unfinished: Desk) -> None:
     assert code == 0
 
 
+@pytest.mark.slow
 def test_an_editor_that_fails_is_no_hand_in(unfinished: Desk) -> None:
     """An editor that ends with an error asks what to do; q still gives the round up."""
     editor = _editor(unfinished, "broken.py", "path.write_text('half'); sys.exit(3)")
@@ -739,6 +749,7 @@ def test_an_editor_that_fails_is_no_hand_in(unfinished: Desk) -> None:
     assert code == 1 and [entry["outcome"] for entry in document["rounds"]] == ["unchanged"]
 
 
+@pytest.mark.slow
 def test_no_terminal_for_the_worker_is_a_failed_round_not_a_change(unfinished: Desk) -> None:
     """`--worker human` without a terminal: every round says why, nothing is edited."""
     judge = unfinished.judge("steers")

@@ -340,6 +340,7 @@ INSIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(INSIDE))
 def test_what_judges_a_folder_from_inside_is_not_the_workers_to_edit(
     name: str, scene: Scene
@@ -408,6 +409,7 @@ def test_a_person_who_changes_the_file_meanwhile(
     assert resumed["resumed"] and resumed["result"] in ("UNCONFIRMED", "ROUND_LIMIT")
 
 
+@pytest.mark.slow
 def test_a_second_loop_is_refused_wherever_it_starts(scene: Scene) -> None:
     """Over a link, from another folder with a store of its own, with --fresh; `undo` too. The first
     is not disturbed.
@@ -446,6 +448,7 @@ def test_a_second_loop_is_refused_wherever_it_starts(scene: Scene) -> None:
 # the machine gives out
 
 
+@pytest.mark.slow
 def test_killed_with_a_program_that_the_worker_started(scene: Scene) -> None:
     """After kill -9 the same command resumes, and ends even what has a session and an environment
     of its own.
@@ -472,6 +475,7 @@ def test_killed_with_a_program_that_the_worker_started(scene: Scene) -> None:
     scene.is_tidy()
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files(scene: Scene) -> None:
     """The store may not grow (`ulimit -f`, a quota): exit 2 and what to do, and the same command
     resumes.
@@ -500,6 +504,7 @@ def can_mount() -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here without rights")
 @pytest.mark.parametrize("place", ["the store", "temporary files"])
 def test_a_worker_that_fills_the_disk(place: str, scene: Scene) -> None:

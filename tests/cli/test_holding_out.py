@@ -64,6 +64,7 @@ def test_a_panel_stays_whole_where_it_must() -> None:
     assert held({"x": {}, "y": {}, "z": {}}, quorum=2) == (["x", "y"], ["z"])
 
 
+@pytest.mark.slow
 def test_two_judges_are_a_panel_and_a_witness(ready: Desk) -> None:
     """Said before anything is spent; `--holdout none` has both steer, and then nothing confirms
     what they say.

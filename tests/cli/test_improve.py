@@ -569,6 +569,7 @@ def test_a_finished_run_is_never_resumed_and_recorded_replies_cost_nothing(ready
     assert second.json["final"]["score"] == 100.0
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(ready: Desk) -> None:
     """After kill -9 in round 2 the same command asks nothing twice and reaches the same end."""
     judge = ready.judge()
@@ -582,6 +583,7 @@ def test_a_killed_run_goes_on_where_it_was(ready: Desk) -> None:
     assert [r["round"] for r in resumed.json["rounds"]][:2] == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_run_under_another_contract_is_refused_with_what_differs(ready: Desk) -> None:
     """A rubric that changed while a run is unfinished: exit 2, the change in words, nothing spent."""
     judge = ready.judge()
@@ -605,6 +607,7 @@ def test_a_run_under_another_contract_is_refused_with_what_differs(ready: Desk) 
     assert fresh.json["resumed"] is False
 
 
+@pytest.mark.slow
 def test_a_file_that_somebody_edited_meanwhile_is_not_overwritten(ready: Desk) -> None:
     """Unknown bytes on disk stop a resumed run: exit 2; `--fresh` starts from them."""
     judge = ready.judge()
@@ -634,6 +637,7 @@ def test_a_file_that_somebody_edits_while_the_loop_runs_is_left_as_it_is(ready: 
     assert ready.run("show", "--version", "best").raw.decode() == GOOD
 
 
+@pytest.mark.slow
 def test_two_loops_at_once_on_one_file(ready: Desk) -> None:
     """While one improves a file another is refused, and the first is not disturbed."""
     judge = ready.judge()
@@ -698,6 +702,7 @@ def test_the_best_version_may_not_be_delivered_over_the_rubric(ready: Desk) -> N
     )
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_over_its_original_put_back(ready: Desk) -> None:
     """Somebody restored the original of an unfinished run: it goes on, and delivers what it had
     accepted over that.
@@ -728,6 +733,7 @@ def test_the_same_bytes_under_another_name_keep_their_own_name(ready: Desk, tmp_
         assert f"--- a/{name}\n+++ b/{name}\n" in diff
 
 
+@pytest.mark.slow
 def test_an_interrupted_round_says_so(ready: Desk) -> None:
     """It was neither accepted nor rejected, and what is not judged yet is not below a floor."""
     ready.rubric(RUBRIC.replace("floor: 0", "floor: 60"))
@@ -783,6 +789,7 @@ def test_the_rounds_of_a_contract_are_the_default_of_rounds(ready: Desk, policy:
     assert more.json["limits"]["rounds"] == 3
 
 
+@pytest.mark.slow
 def test_looks_of_one_judge_are_one_voter_in_rulphs_report(ready: Desk) -> None:
     """Three looks of one judge cross-check nothing: each scoring and the contract of `--format
     rulph` say so.

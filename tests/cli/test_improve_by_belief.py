@@ -40,6 +40,7 @@ def run(desk: Desk, policy: str, *, holdouts: int = 2, **more: object) -> Result
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["belief", "strict"])
 def test_a_pass_says_how_sure_it_is(ready: Desk, policy: str) -> None:
     """By two looks of held-out judges at least; the document, the reason and `show` say how sure."""
@@ -87,6 +88,7 @@ def test_code_alone_needs_no_belief(desk: Desk) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_began_under_keep_best_ends_under_it(ready: Desk) -> None:
     """As one of an earlier version does, whose default that was; the next run is by belief."""
     judge = ready.judge()
@@ -108,6 +110,7 @@ def test_a_run_that_began_under_keep_best_ends_under_it(ready: Desk) -> None:
     assert again["run"] != begun and again["policy"] == "belief"
 
 
+@pytest.mark.slow
 def test_fresh_starts_over_under_belief(ready: Desk) -> None:
     judge = ready.judge()
     call = call_of(left_unfinished(ready, judge), judge, threshold=100)
@@ -117,6 +120,7 @@ def test_fresh_starts_over_under_belief(ready: Desk) -> None:
     assert (done["resumed"], done["policy"]) == (False, "belief")
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_of_another_worker_decides_nothing(ready: Desk) -> None:
     """It is another run, and what it began under is its own."""
     judge = ready.judge()
@@ -126,6 +130,7 @@ def test_an_unfinished_run_of_another_worker_decides_nothing(ready: Desk) -> Non
     assert (other["resumed"], other["policy"]) == (False, "belief")
 
 
+@pytest.mark.slow
 def test_nothing_is_paid_twice(ready: Desk) -> None:
     """The same command on the same file: every look is on record, also the second ones."""
     before = run(ready, "belief").json
@@ -180,6 +185,7 @@ def test_a_worker_that_harms_or_appends_leaves_the_file_as_it_was(
     assert "the original was kept: " in desk.run("show", "last").out
 
 
+@pytest.mark.slow
 def test_every_report_shows_the_same_figures_of_a_round(ready: Desk) -> None:
     """What is shown while the run goes on is what JSON, the text and the page say of each round,
     and all rounds are on one scale: the score that is expected by every vote, whichever judge

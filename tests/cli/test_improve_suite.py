@@ -165,6 +165,7 @@ def test_test_is_not_run_where_val_does_not_pass(desk: Desk) -> None:
     assert "fern" not in target.lines and result.json["certification"]["pass_rate"] is None
 
 
+@pytest.mark.slow
 def test_an_edit_that_val_refuses_leaves_the_original(desk: Desk) -> None:
     """Rolled back, byte for byte, with the reason in the report."""
     before = skill(desk)
@@ -190,6 +191,7 @@ def test_a_prompt_is_improved_over_a_suite(desk: Desk) -> None:
     assert text_of(desk, "prompt.md") == "amber daisy\nGENERAL\n"
 
 
+@pytest.mark.slow
 def test_a_skill_may_be_named_by_its_file(desk: Desk) -> None:
     """A path to SKILL.md means its folder, for the worker too."""
     before = skill(desk)
@@ -201,6 +203,7 @@ def test_a_skill_may_be_named_by_its_file(desk: Desk) -> None:
     assert result.code == 0 and text_of(desk) == before + "GENERAL\n"
 
 
+@pytest.mark.slow
 def test_a_suite_within_the_skill_is_not_shown_and_not_touched(desk: Desk) -> None:
     """Neither the worker nor the agent finds it in its copy; it lies where it lay."""
     skill(desk)
@@ -227,6 +230,7 @@ def test_a_suite_within_the_skill_is_not_shown_and_not_touched(desk: Desk) -> No
     assert path.read_text() == suite_text
 
 
+@pytest.mark.slow
 def test_the_best_of_two_candidates(desk: Desk) -> None:
     """One harms, one helps: the helpful one is delivered."""
     before = skill(desk)
@@ -244,6 +248,7 @@ def test_the_best_of_two_candidates(desk: Desk) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_judges_choose_between_candidates_before_anything_is_run(desk: Desk) -> None:
     """With --judge the panel reads the edits: the agent is run with the chosen one alone."""
     skill(desk)
@@ -348,6 +353,7 @@ def test_a_worker_and_a_target_are_needed(desk: Desk) -> None:
 # kills, limits, reports
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("after", "how"),
     [(3, signal.SIGKILL), (9, signal.SIGTERM), (15, signal.SIGKILL), (17, signal.SIGINT)],
@@ -387,6 +393,7 @@ if sum(1 for _ in open({str(desk.logs / "agent.log")!r})) == {after} and not pat
     assert result.json["usage"]["target_calls"] == target.calls - 1
 
 
+@pytest.mark.slow
 def test_an_edit_in_between_is_not_overwritten(desk: Desk) -> None:
     """Somebody wrote into the skill while the run was unfinished: exit 2, their words stay."""
     skill(desk)
@@ -404,6 +411,7 @@ def test_an_edit_in_between_is_not_overwritten(desk: Desk) -> None:
     assert result.is_refusal and "edited since" in result.err and text_of(desk) == "my own words\n"
 
 
+@pytest.mark.slow
 def test_a_changed_suite_is_another_contract(desk: Desk) -> None:
     """An unfinished run is not taken up under other tasks: exit 2, with what differs."""
     skill(desk)
@@ -421,6 +429,7 @@ def test_a_changed_suite_is_another_contract(desk: Desk) -> None:
     assert result.is_refusal and "another contract" in result.err and "holly" in result.err
 
 
+@pytest.mark.slow
 def test_dry_run_and_output(desk: Desk) -> None:
     """The skill is left alone; the best version is in the store, or where --output says."""
     before = skill(desk)
@@ -439,6 +448,7 @@ def _last(desk: Desk) -> str:
     return str(next(run["id"] for run in runs if run["kind"] == "improve"))
 
 
+@pytest.mark.slow
 def test_show_gives_the_same_document_and_every_form(desk: Desk) -> None:
     """From the record alone, after the skill is gone: JSON, text, Markdown, JUnit and the diff."""
     skill(desk)
@@ -458,6 +468,7 @@ def test_show_gives_the_same_document_and_every_form(desk: Desk) -> None:
     assert desk.run("rescore", _last(desk)).is_refusal
 
 
+@pytest.mark.slow
 def test_the_report_says_what_to_type_next(desk: Desk) -> None:
     """After a plateau: the same command, over the suite, with more effort."""
     skill(desk)
@@ -493,6 +504,7 @@ def test_the_report_says_what_to_type_next(desk: Desk) -> None:
     assert "elder" in result.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "calls", "reason"),
     [
@@ -539,6 +551,7 @@ def test_judge_calls_have_one_limit_for_the_whole_run(
     assert judge.calls == calls == result.json["usage"]["judge_calls"]
 
 
+@pytest.mark.slow
 def test_judged_tasks_pass_too(desk: Desk) -> None:
     """Rubrics for judges in the cases: the same loop, and the report names who judged."""
     skill(desk)
@@ -597,6 +610,7 @@ def test_what_no_suite_can_be_made_sure_of_is_refused(
     assert judge.calls == target.calls == 0
 
 
+@pytest.mark.slow
 def test_require_improvement_wants_more_than_chance_on_test(desk: Desk) -> None:
     """One test task of two won may be chance: certified without the flag, not with it; both of two
     are enough.
@@ -622,6 +636,7 @@ def test_require_improvement_is_about_suites(desk: Desk) -> None:
     assert result.is_refusal and "--require-improvement" in result.err
 
 
+@pytest.mark.slow
 def test_runs_tells_which_side_each_run_of_the_suite_was(desk: Desk) -> None:
     """Beside the loop's own line, in text and JSON."""
     skill(desk)

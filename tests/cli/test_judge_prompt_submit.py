@@ -228,6 +228,7 @@ def test_the_json_prompt_does_not_give_the_control_item_away(good: Desk) -> None
     assert "canary" not in json.dumps(found) and "threshold" not in json.dumps(found)
 
 
+@pytest.mark.slow
 def test_the_reply_may_come_on_stdin_and_as_text(good: Desk) -> None:
     """Without --reply it is read from stdin; without --json the answer is a line for people."""
     reply = "Sure!\n```json\n" + answered(prompt_of(good), honest(GOOD)) + "\n```\n"

@@ -169,6 +169,7 @@ def test_wrong_calls_are_refused(words: tuple[str, ...], said: str, set_up: Desk
     assert result.is_refusal and said in result.err, result.err
 
 
+@pytest.mark.slow
 def test_at_a_terminal(set_up: Desk) -> None:
     """Each answer is in the file before the next question; Ctrl-C ends with what was kept."""
     here, there = pty.openpty()

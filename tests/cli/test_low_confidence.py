@@ -17,6 +17,8 @@ from honestone.report.formats import RENDERERS
 
 from .desk import GOOD, Desk
 
+pytestmark = pytest.mark.slow
+
 SUITE = """\
 suite: 1
 target: "cmd:cat"

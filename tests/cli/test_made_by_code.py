@@ -134,6 +134,7 @@ def test_prompts_and_tests_of_javascript(desk: Desk) -> None:
     }
 
 
+@pytest.mark.slow
 def test_looking_at_it_runs_nothing(desk: Desk) -> None:
     """Check and show say what they do not know, convert refuses, and no mark is left; with
     permission the code runs.

@@ -119,6 +119,7 @@ def test_an_entity_of_a_word_document_reads_no_file(desk: Desk) -> None:
     assert result.code in (0, 2) and len(result.out) < 1_000_000 and "Traceback" not in result.err
 
 
+@pytest.mark.slow
 def test_a_page_that_unpacks_to_far_more_is_given_up(desk: Desk) -> None:
     """A content stream of 400 MB of blanks in 400 KB ends in a message: memory and time are
     bounded.

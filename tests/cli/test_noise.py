@@ -72,6 +72,7 @@ def test_a_second_measurement_asks_again(desk: Desk) -> None:
     )
 
 
+@pytest.mark.slow
 def test_after_a_kill_no_look_is_repeated(desk: Desk) -> None:
     """The same command finishes the run, and of the look that was interrupted asks only who had not
     answered.
@@ -219,6 +220,7 @@ def test_without_a_measurement_two_points_are_noise(desk: Desk) -> None:
     }
 
 
+@pytest.mark.slow
 def test_reports_show_the_noise_they_know(desk: Desk) -> None:
     """Of the same rubric and judges, in every form, also of a run from before; a score near its bar
     says so.
@@ -249,6 +251,7 @@ def test_reports_show_the_noise_they_know(desk: Desk) -> None:
     )
 
 
+@pytest.mark.slow
 def test_an_improvement_shows_the_noise_it_went_by(desk: Desk) -> None:
     prepared(desk)
     judge = scripted(desk, [50, 60, 55])
@@ -270,6 +273,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 def test_suites_and_comparisons_say_which_differences_are_noise(desk: Desk) -> None:
     """Of cases whose rubric was measured with these judges: the reports of the run, a baseline's,
     and `compare`.

@@ -15,6 +15,8 @@ import pytest
 from .batches import answer_to
 from .desk import Desk, until
 
+pytestmark = pytest.mark.slow
+
 SLOW = """
 time.sleep(1)
 print(json.dumps(reply()))

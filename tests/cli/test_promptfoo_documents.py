@@ -18,6 +18,7 @@ tests:
 """
 
 
+@pytest.mark.slow
 def test_a_variable_that_names_a_pdf_is_its_text(desk: Desk) -> None:
     """As in promptfoo. Converted, the text is in the suite, which needs the file no more."""
     desk.file("papers/one.pdf", pdf("Signed: Ada Lovelace"))
@@ -48,6 +49,7 @@ def test_a_pattern_of_pdfs_is_a_case_each(desk: Desk) -> None:
         assert [case["verdict"] for case in found.json["cases"]] == verdicts, found.err
 
 
+@pytest.mark.slow
 def test_a_pdf_that_cannot_be_read_is_a_loss(desk: Desk) -> None:
     """Damaged, missing, or outside of the project: named with its place; the other case runs with
     --accept-loss.

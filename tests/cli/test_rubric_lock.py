@@ -207,6 +207,7 @@ def test_a_lock_in_a_folder_is_no_part_of_the_artifact(desk: Desk) -> None:
     assert before["artifact"]["digest"] == after["artifact"]["digest"]
 
 
+@pytest.mark.slow
 def test_a_higher_bar_than_the_locked_one_is_judged_and_a_lower_one_is_not(desk: Desk) -> None:
     """`--sure` under `--locked`; `lock --check` compares the file as it is."""
     path = desk.file("rubric.yaml", f"sure: 90\n{RUBRIC}")

@@ -473,6 +473,7 @@ class Talk:
         return self.child.exitstatus, said
 
 
+@pytest.mark.slow
 def test_the_whole_conversation_in_english(desk: Desk) -> None:
     """Too few criteria, a vague one, items, weights that do not sum, a floor above the threshold:
     all asked again.
@@ -526,6 +527,7 @@ def test_the_whole_conversation_in_english(desk: Desk) -> None:
     assert os.listdir(desk.folder) == ["rubric.yaml"]
 
 
+@pytest.mark.slow
 def test_the_conversation_in_korean(desk: Desk) -> None:
     """Typed byte by byte as an input method may send it; Hangul keys choose as their Latin ones do."""
     talk = Talk(desk, "--judge", "none")
@@ -555,6 +557,7 @@ def test_the_conversation_in_korean(desk: Desk) -> None:
     assert strictly_sound(desk)
 
 
+@pytest.mark.slow
 def test_a_template_from_the_list(desk: Desk) -> None:
     """A category by its number, Enter for its criteria, accept, and the template's own bars stand."""
     number = list(template_names()).index("readme") + 1
@@ -575,6 +578,7 @@ def test_a_template_from_the_list(desk: Desk) -> None:
     assert found.floor == 0 and found.criteria[1].floor == Fraction(7, 10) and found.has_checks
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_every_answer_and_it_goes_on(desk: Desk) -> None:
     """Half a line typed, Ctrl-C: exit 130 with the way on; the next start offers it and the half
     line is there.
@@ -603,6 +607,7 @@ def test_ctrl_c_keeps_every_answer_and_it_goes_on(desk: Desk) -> None:
     assert talk.ends()[0] == 130
 
 
+@pytest.mark.slow
 def test_a_draft_accepted_is_not_asked_about_again(desk: Desk) -> None:
     """Left at the bars, it goes on at the bars."""
     talk = Talk(desk, *FLAGS, "--judge", "none").sees("2. voice").types("")
@@ -617,6 +622,7 @@ def test_a_draft_accepted_is_not_asked_about_again(desk: Desk) -> None:
     assert (found.threshold, found.floor) == (Fraction(9, 10), Fraction(1, 2))
 
 
+@pytest.mark.slow
 def test_the_draft_in_an_editor(desk: Desk) -> None:
     """What the editor leaves is the draft; a file that is no rubric is told with its line and can
     be edited again.
@@ -644,6 +650,7 @@ else:
     assert "Names both causes" in (desk.folder / "rubric.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_start_over_asks_first_and_begins_anew(desk: Desk) -> None:
     """s, then y; any other key keeps the draft, so that a sentence typed at it cannot throw it
     away.
@@ -658,6 +665,7 @@ def test_start_over_asks_first_and_begins_anew(desk: Desk) -> None:
     assert talk.ends()[0] == 130
 
 
+@pytest.mark.slow
 def test_a_model_drafts_in_the_conversation(desk: Desk) -> None:
     """Named by `--judge` it is asked at once; its draft is shown and can be accepted."""
     judge, log = model(desk, DRAFTED)
@@ -681,6 +689,7 @@ def found_model(desk: Desk, *replies: Any) -> Path:
     return log
 
 
+@pytest.mark.slow
 def test_a_model_that_was_found_is_asked_only_when_the_person_says_so(desk: Desk) -> None:
     """n drafts from the words and costs nothing; Enter lets it draft."""
     log = found_model(desk, DRAFTED)
@@ -708,6 +717,7 @@ def test_by_flags_a_model_is_looked_for_only_where_words_are_too_few(desk: Desk)
     assert done.code == 0 and len(asked(log)) == 1 and "asking drafter" in done.err
 
 
+@pytest.mark.slow
 def test_a_terminal_that_cannot_move_its_cursor(desk: Desk) -> None:
     """Pages one below the other, and the same rubric."""
     talk = (
@@ -721,6 +731,7 @@ def test_a_terminal_that_cannot_move_its_cursor(desk: Desk) -> None:
     assert read_rubric(desk.folder / "rubric.yaml").rubric.threshold == Fraction(3, 4)
 
 
+@pytest.mark.slow
 def test_pasted_lines_are_criteria_of_their_own(desk: Desk) -> None:
     """A list from elsewhere is taken line by line, escape sequences in it made harmless."""
     talk = Talk(desk, "--about", "a recipe", "--judge", "none")
@@ -734,6 +745,7 @@ def test_pasted_lines_are_criteria_of_their_own(desk: Desk) -> None:
     assert [one["name"] for one in kept["wanted"]] == ["amounts", "order"]
 
 
+@pytest.mark.slow
 def test_a_small_terminal_shows_the_whole_draft(desk: Desk) -> None:
     """On 12 rows of 50 columns the draft scrolls and the keys stay in sight."""
     talk = Talk(desk, *FLAGS, "--judge", "none", size=(12, 50))
@@ -790,6 +802,7 @@ def _answers() -> Any:
     )
 
 
+@pytest.mark.slow
 def test_words_that_steer_are_never_answers(desk: Desk) -> None:
     """`help` and `?` help, `done` continues, `back` returns, each in every question; none becomes a
     criterion or an item.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
+import pytest
 from tests.cli.desk import Desk, until
 
 SUITE = """suite: 1
@@ -45,6 +46,7 @@ def begun(desk: Desk) -> tuple[subprocess.Popen[bytes], str]:
     return process, run
 
 
+@pytest.mark.slow
 def test_a_run_under_way_is_cancelled(desk: Desk) -> None:
     """Its process ends with 130 long before its case would; what was judged is kept, and the same
     command starts again.

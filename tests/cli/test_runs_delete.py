@@ -151,6 +151,7 @@ def test_what_another_run_needs_stays(desk: Desk) -> None:
     assert (desk.folder / "a.md").read_text() == "the original\n"
 
 
+@pytest.mark.slow
 def test_a_run_that_is_under_way_stays(desk: Desk) -> None:
     desk.file("suite.yaml", SUITE.replace("cmd:cat", "cmd:sh wait.sh"))
     desk.file("wait.sh", "echo > started; while [ ! -e go ]; do sleep 0.05; done; echo hello\n")
@@ -236,6 +237,7 @@ def test_days_beyond_the_calendar_are_refused(four: Desk) -> None:
     assert four.run("runs", "delete", "--older-than", "1e9", "--dry-run").code == 2
 
 
+@pytest.mark.slow
 def test_what_was_refused_is_still_said_after_the_question(desk: Desk) -> None:
     """A person at a terminal who says yes reads of both runs: the one that goes, and why one stays."""
     desk.file("suite.yaml", SUITE)
@@ -278,6 +280,7 @@ def asked(
     return question, json.loads(shown or "null"), command.returncode
 
 
+@pytest.mark.slow
 def test_what_joined_a_run_after_the_question_keeps_it(desk: Desk) -> None:
     """A split that an improvement made while the person thought is deleted by no yes."""
     loop = improved(desk)

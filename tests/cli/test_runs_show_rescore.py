@@ -70,6 +70,7 @@ def test_row_14_an_eval_can_be_shown_again_in_every_format(ready: Desk) -> None:
     assert judge.calls == 1
 
 
+@pytest.mark.slow
 def test_row_14_an_improvement_can_be_shown_again_in_every_format(ready: Desk) -> None:
     """Rounds, scores, certification and report of a loop outlive the files it worked on."""
     judge, first = improved(ready, "--json")
@@ -91,6 +92,7 @@ def test_row_14_an_improvement_can_be_shown_again_in_every_format(ready: Desk) -
     assert suite.findall(".//testcase")
 
 
+@pytest.mark.slow
 def test_versions_and_diffs_of_a_loop(ready: Desk) -> None:
     """Every version comes back byte for byte by its number; the diff shows what each round changed."""
     improved(ready)
@@ -187,6 +189,7 @@ def test_hostile_text_stays_text_in_every_format(ready: Desk) -> None:
     assert items[0]["suggestion"].startswith("\x1b[31m")
 
 
+@pytest.mark.slow
 def test_runs_are_listed_newest_first(ready: Desk) -> None:
     """Kind, subject and result of every run, newest first; `--limit` cuts; JSON has the same."""
     judged(ready)
@@ -404,6 +407,7 @@ def test_data_goes_to_stdout_and_notes_to_stderr(ready: Desk) -> None:
 # the history
 
 
+@pytest.mark.slow
 def test_runs_say_what_they_came_to_how_that_changed_and_what_it_cost(ready: Desk) -> None:
     """A suite whose second run passes, an improvement after an evaluation: title, verdict, figures,
     filters.

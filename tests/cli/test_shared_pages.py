@@ -98,6 +98,7 @@ def test_one_artifact(desk: Desk) -> None:
     assert "the text of one.md (8 characters)" in shown(desk, "show")
 
 
+@pytest.mark.slow
 def test_suites_tables_and_comparisons(desk: Desk) -> None:
     case = {"rubric": [{"id": "a", "requirement": f"names an apple {EVIL}"}]}
     cases = [{"id": one, "input": f"{one} {EVIL}", **case} for one in ("fine", "wrong")]

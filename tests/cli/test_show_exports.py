@@ -78,6 +78,7 @@ def test_findings_of_artifacts_name_what_they_leave_out(ready: Desk) -> None:
     assert "cases" not in shown.err
 
 
+@pytest.mark.slow
 def test_mlflow_is_needed_where_it_is_asked_for(ready: Desk) -> None:
     """Without the extra, and with the small client and the address of a database, the message says
     what to install.

@@ -13,6 +13,8 @@ import pytest
 from .desk import Desk
 from .langfuse_server import SECRET, LangfuseStandin, langfuse_standin
 
+pytestmark = pytest.mark.slow
+
 SUITE = """\
 suite: 1
 title: Fruit

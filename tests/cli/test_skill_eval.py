@@ -81,6 +81,7 @@ def test_a_worse_skill_fails_and_says_on_what(kitchen: Desk) -> None:
     assert "0.8 to 0.4" in report["reasons"][0]
 
 
+@pytest.mark.slow
 def test_no_difference_passes_with_the_noise_beside_it(kitchen: Desk) -> None:
     """Delta 0 is "at least as good"; the regression is named, and asking for an improvement refuses
     it.
@@ -122,6 +123,7 @@ def test_a_suite_that_the_baseline_hardly_passes_is_broken(kitchen: Desk) -> Non
     assert run(kitchen, agent, "new", "one")[1]["delta"] == pytest.approx(0.6)
 
 
+@pytest.mark.slow
 def test_without_a_skill_zero_is_a_fine_baseline(kitchen: Desk) -> None:
     """A skill that every task needs: 0 without it, and that is the best case. 0 on both sides is
     none.
@@ -264,6 +266,7 @@ def test_a_crash_does_not_save_a_worse_skill(kitchen: Desk) -> None:
     assert (result.code, report["verdict"]) == (1, "fail")
 
 
+@pytest.mark.slow
 def test_tasks_that_the_budget_did_not_reach_are_open_and_not_gone(desk: Desk) -> None:
     """A rate over the tasks that were affordable would be another rate. Nothing of it is remembered
     as a baseline.
@@ -335,6 +338,7 @@ def test_a_judges_score_meets_the_threshold_or_is_none(
     assert result.code == (3 if wanted is None else 0)
 
 
+@pytest.mark.slow
 def test_a_pytest_judge_runs_the_suites_own_tests_in_a_copy(desk: Desk) -> None:
     """`AI_OUTPUT_FILE` names the output; what the test writes is gone; a fixture out of reach is
     refused before a run.
@@ -362,6 +366,7 @@ def test_a_pytest_judge_runs_the_suites_own_tests_in_a_copy(desk: Desk) -> None:
 # the baseline
 
 
+@pytest.mark.slow
 def test_a_baseline_is_remembered_by_content(kitchen: Desk) -> None:
     """The second comparison runs the candidate alone; another suite, and --fresh, ask it again."""
     agent = cook(kitchen)
@@ -379,6 +384,7 @@ def test_a_baseline_is_remembered_by_content(kitchen: Desk) -> None:
     assert (len(agent.runs) - before, report["baseline_cached"], report["delta"]) == (8, False, 0.5)
 
 
+@pytest.mark.slow
 def test_a_crashed_baseline_is_never_remembered(kitchen: Desk) -> None:
     """The next comparison asks it again, and then it stands."""
     flag = kitchen.folder / "down"
@@ -407,6 +413,7 @@ def test_a_saved_report_counts_only_the_tasks_of_both(kitchen: Desk) -> None:
     )
 
 
+@pytest.mark.slow
 def test_killed_it_goes_on_and_runs_no_task_twice(kitchen: Desk) -> None:
     """SIGKILL in the middle of the candidate's side; the same command asks only for what is
     missing.

@@ -75,6 +75,7 @@ def test_files(ready: Desk, body: str, count: int) -> None:
     assert f"0 judge calls · {recorded} recorded replies" in ended.out, ended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempts", [1, 2])
 @pytest.mark.parametrize("against", ["without", "other"])
 def test_both_sides_of_a_task_suite(desk: Desk, attempts: int, against: str) -> None:
@@ -105,6 +106,7 @@ def test_both_sides_of_a_task_suite(desk: Desk, attempts: int, against: str) -> 
     assert f"{len(agent.runs) - before} target calls" in fresh.out
 
 
+@pytest.mark.slow
 def test_a_task_suite_that_is_killed(desk: Desk) -> None:
     """Killed in either side, the command that ends it counts what all of them did."""
     agent = cook(desk, stops_at(desk.logs / "cook.jsonl", 2, 7))
@@ -186,6 +188,7 @@ def target(desk: Desk, name: str = "target") -> Program:
     return Program(f"cmd:{PYTHON} {path.name}", path, log)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeat", [1, 3])
 def test_suites(desk: Desk, repeat: int) -> None:
     """Suites: calls of targets and judges, and after a kill those of both processes."""
@@ -247,6 +250,7 @@ put(text + (b"A pear.\\n" if b"pear" not in text else b"My farewell.\\n"))
 """
 
 
+@pytest.mark.slow
 def test_improve_killed_and_resumed(ready: Desk) -> None:
     """The loop: judges, held-out judges and workers, of every process that worked on the run."""
     judges = [

@@ -194,6 +194,7 @@ def test_json_is_the_whole_artifact_on_the_last_line(kitchen: Desk) -> None:
     assert summary(result) == artifact(result)
 
 
+@pytest.mark.slow
 def test_a_second_run_never_overwrites_the_first(kitchen: Desk) -> None:
     """Without --output each run has a file of its own below the state root."""
     places = [summary(stage(kitchen, cook(kitchen)))["truth_anchor"] for _ in range(2)]
@@ -346,6 +347,7 @@ def test_what_is_asked_wrongly_is_refused_before_any_run(kitchen: Desk) -> None:
     assert sorted(path.name for path in (kitchen.folder / "kitchen").iterdir()) == ["SKILL.md"]
 
 
+@pytest.mark.slow
 def test_a_suite_in_the_skill_is_shown_to_nobody(kitchen: Desk) -> None:
     """Not the tasks, not their fixtures, on neither side; the same digest with and without them."""
     first = artifact(stage(kitchen, cook(kitchen)))
@@ -370,6 +372,7 @@ def test_a_native_suite_can_be_the_task_suite(kitchen: Desk) -> None:
     assert (found["baseline_pass_rate"], found["delta"], found["verdict"]) == (0.5, 0.5, "pass")
 
 
+@pytest.mark.slow
 def test_requiring_an_improvement_refuses_noise(kitchen: Desk) -> None:
     """One task of five more may be chance."""
     ranking(kitchen, teaches("pie"))
@@ -405,6 +408,7 @@ def test_mock_passes_everything_and_says_so(kitchen: Desk) -> None:
     assert any("mock" in warning for warning in found["warnings"])
 
 
+@pytest.mark.slow
 def test_mock_and_real_never_share_a_baseline(kitchen: Desk) -> None:
     """Neither by the store nor by files, whichever came first; a mock agent with real judges is a
     third thing.
@@ -442,6 +446,7 @@ def again(desk: Desk, agent: Cook, *more: str) -> tuple[int, dict[str, Any]]:
     return len(agent.runs) - before, artifact(result)
 
 
+@pytest.mark.slow
 def test_files_remember_a_baseline_by_content(kitchen: Desk) -> None:
     """A hit costs one side; an edit of the suite, the skill, the agent or another k asks again; a
     copy elsewhere hits.
@@ -476,6 +481,7 @@ def test_files_remember_a_baseline_by_content(kitchen: Desk) -> None:
     assert again(kitchen, agent, "--fresh")[0] == 10
 
 
+@pytest.mark.slow
 def test_a_file_is_good_for_seven_days_and_no_error_when_it_is_not(kitchen: Desk) -> None:
     """Older, from the future, damaged or of another key: asked again, and the evaluation is as if
     it were not there.

@@ -93,6 +93,7 @@ def test_an_edit_that_helps_is_kept_at_the_first_try(desk: Desk) -> None:
     assert bench.left() == [] and json.loads(Path(document["truth_anchor"]).read_text()) == document
 
 
+@pytest.mark.slow
 def test_what_was_kept_can_be_undone(desk: Desk) -> None:
     """By its id and by `last`; once. A skill that was edited since is left alone."""
     bench = Kitchen(desk, TEACH)
@@ -141,6 +142,7 @@ def test_the_cost_is_said_before_the_first_call(desk: Desk) -> None:
     )
 
 
+@pytest.mark.slow
 def test_an_edit_that_harms_is_put_back_every_time_and_its_failures_are_told(desk: Desk) -> None:
     """Exit 1 after three tries; each brief shows all failures so far; the baseline is run once."""
     bench = Kitchen(desk, SPOIL)
@@ -157,6 +159,7 @@ def test_an_edit_that_harms_is_put_back_every_time_and_its_failures_are_told(des
         assert trace["candidate_id"] in briefs[2]
 
 
+@pytest.mark.slow
 def test_every_try_starts_from_the_original(desk: Desk) -> None:
     """Harm first, then help: what is kept holds nothing of the first try."""
     bench = Kitchen(desk, f"if n == 0:\n    {SPOIL}else:\n    {TEACH}")
@@ -172,6 +175,7 @@ def test_retries_bounds_the_tries(desk: Desk) -> None:
     assert len(document["tries"]) == 1 and bench.worker.calls == 1
 
 
+@pytest.mark.slow
 def test_of_two_candidates_the_second_is_tried_when_the_first_is_put_back(desk: Desk) -> None:
     """Proposals that are paid for are used before new ones are asked for."""
     bench = Kitchen(desk, f"if n == 0:\n    {SPOIL}else:\n    {TEACH}")
@@ -269,6 +273,7 @@ def test_a_worker_that_changes_the_panel_is_found_out(desk: Desk) -> None:
     assert bench.cook.runs == [] and bench.text == bench.original
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_down_is_an_error_and_no_try(desk: Desk) -> None:
     """Exit 3, the skill untouched; the same command later goes on to keep."""
     bench = Kitchen(
@@ -301,6 +306,7 @@ def test_mock_runs_nobody_and_keeps_nothing(desk: Desk) -> None:
     assert bench.cook.runs == [] and bench.text == bench.original
 
 
+@pytest.mark.slow
 def test_tasks_of_the_test_split_are_never_told(desk: Desk) -> None:
     """Not in a brief, not in a traces file."""
     bench = Kitchen(desk, SPOIL)
@@ -351,6 +357,7 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_is_spent(desk: Desk) 
     assert result.is_refusal and bench.worker.calls == 0
 
 
+@pytest.mark.slow
 def test_two_runs_on_one_skill_the_second_is_refused(desk: Desk) -> None:
     """Wherever it keeps its files; `apply`'s own gate is refused meanwhile too; the first goes on."""
     go = desk.logs / "go"
@@ -407,6 +414,7 @@ def killed_at(bench: Kitchen, at: int | str, *more: str) -> int:
 TWO_FILES = TEACH + "(root / 'more.md').write_text('* cake = hot cake\\n')\n"
 
 
+@pytest.mark.slow
 def test_an_edit_after_a_kill_is_not_overwritten(desk: Desk) -> None:
     """Exit 2 with the way out; `--fresh` starts from the skill as it is now."""
     bench = Kitchen(desk, TEACH)
@@ -422,6 +430,7 @@ def test_an_edit_after_a_kill_is_not_overwritten(desk: Desk) -> None:
     )
 
 
+@pytest.mark.slow
 def test_other_stages_do_not_take_half_an_edit_for_the_skill(desk: Desk) -> None:
     """Killed while an edit of two files is put in place: `evaluate` and `propose` say so, and the
     same `stage run` ends it well. (tests/engine/test_kill_stages.py kills at every write.)

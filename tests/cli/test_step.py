@@ -253,6 +253,7 @@ def test_a_round_is_handed_in_once(ready: Desk, judge: Program) -> None:
     assert ready.run("step", "status", "--json").json["rounds"] == 1
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_of_a_submission_it_goes_on(ready: Desk) -> None:
     """kill -9 while the judge looks at the edit: `submit` again goes on, and nothing that was
     answered is asked twice.

@@ -97,6 +97,7 @@ def test_a_prefix_that_fits_several_runs_is_told_so(desk: Desk) -> None:
     assert "several runs" in result.err
 
 
+@pytest.mark.slow
 def test_the_last_run_is_one_that_came_to_its_end(desk: Desk) -> None:
     """Killed and started again, a run is not compared with itself."""
     saved(desk)
@@ -208,6 +209,7 @@ def test_two_sides_share_one_allowance(desk: Desk) -> None:
     assert (result.code, report["comparison"]["missing"]) == (3, ["c1", "c2"])
 
 
+@pytest.mark.slow
 def test_comparing_says_how_sure_it_is_that_one_side_is_better(desk: Desk) -> None:
     """The same of two runs in the store and of their saved reports, in every form; of a run and
     itself neither is likelier.
@@ -233,6 +235,7 @@ def test_comparing_says_how_sure_it_is_that_one_side_is_better(desk: Desk) -> No
     assert same["better"] == pytest.approx(same["worse"])
 
 
+@pytest.mark.slow
 def test_cases_that_have_to_fail_are_not_turned_round_by_saving_them(desk: Desk) -> None:
     """Whether runs or saved reports are compared. Of a report of an older version, which does not
     say how sure such cases are, nothing is said.

@@ -121,6 +121,7 @@ def test_the_skill_is_looked_at_apart(plants: Desk) -> None:
     assert "structure: the skill has no file `references/gone.md`" in text
 
 
+@pytest.mark.slow
 def test_runs_on_record_show_tasks_without_signal(plants: Desk) -> None:
     """Birch is passed without the skill, elder by nobody; a changed task is not blamed for its
     past.

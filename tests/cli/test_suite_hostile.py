@@ -71,6 +71,7 @@ def test_all_at_once(desk: Desk, tmp_path: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_left_is_swept_by_the_next(desk: Desk, tmp_path: Path) -> None:
     """Folders and programs, also when the next run is another one; what a live run holds stays."""
     suite(desk, case("one"), head="workspace: {files: {a.txt: hello}}\n")
@@ -127,6 +128,7 @@ def test_a_price_that_cannot_be_is_no_price(desk: Desk, price: str) -> None:
     assert "usd" in report["cases"][0]["reasons"][0]
 
 
+@pytest.mark.slow
 def test_teardown_runs_when_the_run_is_stopped_in_setup(desk: Desk) -> None:
     """`teardown` is always: what set-up began may hold a port or a container."""
     begun, torn = desk.logs / "begun", desk.logs / "torn"

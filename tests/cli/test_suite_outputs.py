@@ -277,6 +277,7 @@ def noted(desk: Desk, *args: str) -> str | None:
     return found[0].rpartition(": ")[2] if found else None
 
 
+@pytest.mark.slow
 def test_the_command_is_named_only_where_it_would_do(desk: Desk) -> None:
     """Where checks, judges or bars are all that changed, with the options that judge; not where
     nothing changed, nor an input, the program, a module next to it or the artifact.
@@ -329,6 +330,7 @@ def usage(report: dict[str, Any]) -> tuple[int, int]:
     return report["usage"]["target_calls"], report["usage"]["cached_outputs"]
 
 
+@pytest.mark.slow
 def test_a_repeatable_target_is_asked_for_what_changed(desk: Desk) -> None:
     """The input of one case, its attempts, the artifact, the program, a module that it imports;
     `--fresh` asks again.
@@ -399,6 +401,7 @@ def test_a_damaged_output_on_record_is_asked_for_again(desk: Desk) -> None:
     assert usage(run(desk)[1]) == (2, 0)
 
 
+@pytest.mark.slow
 def test_a_table_is_judged_again_column_by_column(desk: Desk) -> None:
     """`last` and the table's run have all its columns; a column's own run is one."""
     suite(desk, *TWO)

@@ -15,6 +15,8 @@ import pytest
 from .desk import HONESTONE, Desk
 from .test_suites import case, suite, target
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60
 TWO = (case("one"), case("two", wanted="pear"))
 

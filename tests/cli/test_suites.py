@@ -191,6 +191,7 @@ def test_nothing_to_answer_the_cases_is_told(desk: Desk) -> None:
 # killed, resumed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1, 2, 4])
 def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
     """What is judged is not run again, what was in flight once more, and the end is an undisturbed
@@ -228,6 +229,7 @@ def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
     assert f"resuming run {report['run']}" in result.err or begun == 0
 
 
+@pytest.mark.slow
 def test_an_output_on_record_is_judged_without_running_its_target_again(desk: Desk) -> None:
     """A target's run may have cost an hour: killed while the judge thinks, only the judge is asked
     again.
@@ -249,6 +251,7 @@ def test_an_output_on_record_is_judged_without_running_its_target_again(desk: De
     assert (result.code, statuses(report), made.calls) == (0, {"one": "passed"}, 1)
 
 
+@pytest.mark.slow
 def test_interrupting_says_how_to_go_on(desk: Desk) -> None:
     """Ctrl-C ends with 130 and the same command."""
     suite(desk, case("one"))
@@ -263,6 +266,7 @@ def test_interrupting_says_how_to_go_on(desk: Desk) -> None:
     assert "honestone eval suite.yaml" in err
 
 
+@pytest.mark.slow
 def test_two_at_once_do_not_share_a_run(desk: Desk) -> None:
     """The second is refused while the first works."""
     suite(desk, case("one"))
@@ -472,6 +476,7 @@ def test_comparing_and_a_trend_over_recorded_runs(desk: Desk) -> None:
     assert "regressions two" in shown.out
 
 
+@pytest.mark.slow
 def test_a_comparison_names_what_turned(desk: Desk) -> None:
     """The items of the case that are met on one side only, in every form; no other item."""
     both = "[{contains: alpha}, {contains: beta}, {contains: gamma}]"

@@ -68,6 +68,7 @@ def test_the_shared_rubric_of_a_suite_is_a_rubric_of_its_cases(shared: Desk) -> 
     assert found.is_refusal and "shared.yaml:2:1" in found.err
 
 
+@pytest.mark.slow
 def test_looks_on_record_count_in_a_suite(desk: Desk) -> None:
     """A run without `sure` asked each judge once about each case: none of that is asked again."""
     suite(desk, *(f"{{id: c{i}, input: apple {i}, rubric: [says apple]}}" for i in range(5)))
@@ -81,6 +82,7 @@ def test_looks_on_record_count_in_a_suite(desk: Desk) -> None:
     assert [one.calls for one in judges] == [5, 5]
 
 
+@pytest.mark.slow
 def test_more_looks_on_record_than_the_limit_make_no_verdict_worse(desk: Desk) -> None:
     """They cost nothing, so all of them are taken in, those of the last case too."""
     suite(desk, *(f"{{id: c{i}, input: apple {i}, rubric: [says apple]}}" for i in range(5)))

@@ -189,6 +189,7 @@ def test_equal_outputs_are_judged_once_and_no_name_is_seen(desk: Desk) -> None:
     assert "zulu" not in asked and "yankee" not in asked and "column" not in asked
 
 
+@pytest.mark.slow
 def test_limits_hold_for_all_columns_together(desk: Desk) -> None:
     """Three calls are three calls; the rest is left open, and no column passes by it."""
     suite(desk, *(f"{{id: c{n}, input: c{n} apple, rubric: [says apple]}}" for n in range(3)))

@@ -19,6 +19,8 @@ import pytest
 
 from .test_measures import embedding
 
+pytestmark = pytest.mark.slow
+
 JUDGE = """
 import json, os, re, sys
 prompt = sys.stdin.read()

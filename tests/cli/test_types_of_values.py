@@ -235,6 +235,7 @@ def runs_to_its_end(desk: Desk, settings: str, suite: str = "suite.yaml") -> str
     return f"exit {done.code} {bugs}: {done.err[-300:]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["agent", "limits"])
 def test_every_type_that_a_setting_takes_runs_to_the_end(
     desk: Desk, server: Server, tmp_path: Path, table: str

@@ -171,6 +171,7 @@ def test_last_is_the_newest_run_that_changed_a_file_and_is_not_undone(
     assert desk.run("undo", "nothing.md").is_refusal
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_is_undone_and_can_be_resumed(ready: Desk) -> None:
     judge = ready.judge()
     worker = left_unfinished(ready, judge)
@@ -180,6 +181,7 @@ def test_an_unfinished_run_is_undone_and_can_be_resumed(ready: Desk) -> None:
     assert again.json["resumed"] and "pear" in note(ready)
 
 
+@pytest.mark.slow
 def test_a_run_under_way_is_not_undone(ready: Desk) -> None:
     import time
 
@@ -247,6 +249,7 @@ def test_only_what_passed_is_delivered_when_that_is_asked_for(desk: Desk) -> Non
     assert desk.run("undo").code == 0 and note(desk) == NOTE
 
 
+@pytest.mark.slow
 def test_an_unconfirmed_version_names_who_disagrees_and_the_way_back(ready: Desk) -> None:
     # A judge that says the same three times in the same words is asked no more.
     words = "for one in out['criteria'].values():\n    one['evidence'] = f'a pear {os.getpid()}'"

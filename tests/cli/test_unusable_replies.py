@@ -68,6 +68,7 @@ def test_the_same_command_asks_again_and_repeats_no_usable_call(small: Desk) -> 
     assert small.run(*ask).code == 0 and calls(small) == 3
 
 
+@pytest.mark.slow
 def test_judge_read_shows_the_replies_of_a_run(small: Desk) -> None:
     """As text and as JSON, of an eval, a comparison of two texts and a suite; a run without any
     says so.
@@ -119,6 +120,7 @@ def test_a_suite_asks_again_only_where_the_judge_gave_no_answer(small: Desk) -> 
     )
 
 
+@pytest.mark.slow
 def test_improve_that_was_killed_asks_again_where_a_judge_gave_no_answer(small: Desk) -> None:
     """The baseline had only one of two judges; resumed, it has both, and the usable one costs nothing
     again.

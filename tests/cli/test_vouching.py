@@ -40,6 +40,7 @@ def desk_with(desk: Desk, asked: str, *, of_suite: bool) -> tuple[str, ...]:
     return (*(("eval", "suite.yaml") if of_suite else ("eval", "a.md", "-r", "r.yaml")), *more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_suite", [False, True])
 @pytest.mark.parametrize("asked", ASKED)
 def test_a_judge_that_was_not_measured_is_refused_before_a_call(
@@ -106,6 +107,7 @@ def test_as_many_labels_do_as_are_said() -> None:
     assert wanted == sorted(wanted)
 
 
+@pytest.mark.slow
 def test_a_lenient_judge_may_not_decide(desk: Desk) -> None:
     """Also where the rubric asks for it, and in `improve`, of judges that steer too."""
     shelf(desk)
@@ -122,6 +124,7 @@ def test_a_lenient_judge_may_not_decide(desk: Desk) -> None:
     assert "is lenient" not in desk.run(*loop, *judges(good)).err
 
 
+@pytest.mark.slow
 def test_the_key_changes_nothing_of_what_was_measured(desk: Desk) -> None:
     """A calibration holds after the key is added; a rubric that only code judges needs none; a
     wrong tier is an error.

@@ -427,6 +427,7 @@ def chaos(of: Rubric, chance: random.Random, policy: str) -> BeliefScene:
     )
 
 
+@pytest.mark.slow
 @given(anything, chances, policies)
 def test_whatever_happens_its_limits_hold(of: Rubric, chance: random.Random, policy: str) -> None:
     run = chaos(of, chance, policy)
@@ -460,6 +461,7 @@ def test_whatever_happens_its_limits_hold(of: Rubric, chance: random.Random, pol
         assert state.verdict(state.best).passed
 
 
+@pytest.mark.slow
 @given(anything, chances, policies)
 def test_nothing_is_passed_that_states_less_than_80_percent(
     of: Rubric, chance: random.Random, policy: str

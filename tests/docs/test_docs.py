@@ -96,6 +96,7 @@ def test_the_readme_shows_the_whole_loop_of_the_demo() -> None:
 # links and names
 
 
+@pytest.mark.slow
 def test_every_link_of_the_documentation_resolves(tmp_path: Path) -> None:
     """Our own links-resolve check, through the command, on all pages together."""
     site = tmp_path / "site"
@@ -300,6 +301,7 @@ def tell(text: str, tmp_path: Path) -> Any:
         return docs.tell("page.md", text, folder, environment)
 
 
+@pytest.mark.slow
 def test_what_a_command_prints_is_put_under_it(tmp_path: Path) -> None:
     """Old output goes, new output comes, and everything else in the page stays."""
     told = tell(PAGE, tmp_path)

@@ -268,6 +268,7 @@ def several(draw: st.DrawFn) -> tuple[Rubric, list[tuple[Ballot, ...]]]:
     return of, found
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(several())
 def test_a_document_is_the_same_whatever_was_drawn_before(

@@ -183,6 +183,7 @@ def test_the_file_of_cases_has_no_name_and_ends_with_them(tmp_path: Path) -> Non
 # memory
 
 
+@pytest.mark.slow
 def test_the_memory_of_an_order_hardly_grows_with_its_cases(tmp_path: Path) -> None:
     """Reading, checking, choosing, the identity of the run, its first event and the ids that are
     queued.
@@ -208,6 +209,7 @@ def test_the_memory_of_an_order_hardly_grows_with_its_cases(tmp_path: Path) -> N
     assert (peaks[2] - peaks[1]) / (MANY - FEW) < MOST, peaks
 
 
+@pytest.mark.slow
 def test_the_memory_of_watching_hardly_grows_with_the_cases(tmp_path: Path) -> None:
     suite(tmp_path, [{"id": f"case-{one:05}", "input": f"Question {one}"} for one in range(MANY)])
     plan, store = planned(tmp_path, is_ordered=True), MemoryStore()

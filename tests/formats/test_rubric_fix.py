@@ -218,6 +218,7 @@ def remarked(text: str) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(rubrics())
 def test_fixing_is_idempotent_and_keeps_questions_and_remarks(rubric: Rubric) -> None:

@@ -57,6 +57,7 @@ def test_the_written_form() -> None:
     assert dump_rubric(parse_rubric(WRITTEN, "r").rubric) == WRITTEN
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200), deadline=None)
 @given(rubrics(), st.none() | st.sampled_from(Rule))
 def test_what_is_written_is_read_back(drawn: Rubric, combine: Rule | None) -> None:

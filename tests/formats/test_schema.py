@@ -45,6 +45,7 @@ def fits(text: str) -> bool:
     return bool(validator().is_valid(as_json(parse_marked(text, "r").value)))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(rubrics())
 def test_the_schema_accepts_what_the_reader_accepts(rubric: Rubric) -> None:
@@ -171,6 +172,7 @@ def is_suite(text: str) -> bool:
     return bool(suite_validator().is_valid(as_json(parse_marked(text, "s").value)))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(suites())
 def test_the_suite_schema_accepts_what_is_written(suite: Suite) -> None:

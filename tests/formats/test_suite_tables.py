@@ -551,6 +551,7 @@ def _calls(folder: Path, rows: int) -> int:
     return sum(entry.callcount for entry in counting.getstats())
 
 
+@pytest.mark.slow
 def test_reading_is_linear(tmp_path: Path) -> None:
     """Ten times the rows are ten times the work, not a hundred times."""
     _calls(tmp_path, 10)

@@ -27,6 +27,7 @@ def read(text: str, folder: Path) -> Suite:
     return read_suite(Document(path=folder / "suite.yaml", text=text)).suite
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(100), deadline=None)
 @given(suites())
 def test_what_is_written_reads_back_the_same(suite: Suite) -> None:

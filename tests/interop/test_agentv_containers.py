@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SUITE = """
 workspace:
   docker: {image: "team/grader:1", memory: 2g, cpus: 1.5}

@@ -238,6 +238,7 @@ SLOWLY = settings(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
 @SLOWLY
@@ -254,6 +255,7 @@ def test_what_agentv_can_say_comes_back_the_same(name: Name, data: st.DataObject
     assert normal(source.suite) == normal(suite)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @given(suite=suites())
 @SLOWLY

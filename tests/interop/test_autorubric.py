@@ -286,6 +286,7 @@ def read_back(text: str) -> Rubric:
     return read(text).rubric
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(rubrics())
 def test_without_a_loss_writing_and_reading_changes_nothing(rubric: Rubric) -> None:

@@ -359,6 +359,7 @@ answers = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(answers, max_size=4), st.none() | st.booleans())
 def test_any_ballots_make_a_document(votes: Sequence[Mapping[str, Any]], met: bool | None) -> None:
     """JSON at every level; a score inside its interval, which is a point where no vote is open; the

@@ -19,6 +19,8 @@ from honestone.core.suite.case import Case
 from honestone.report.building.scorecard import Facts, SharedParts, scorecard_document
 from honestone.report.documents.scorecard import UsageDoc
 
+pytestmark = pytest.mark.slow
+
 RUBRIC = rubric(checklist("facts", ["when", "where"]), percent("tone", weight=2), threshold=60)
 CHECKED = replace(
     RUBRIC,

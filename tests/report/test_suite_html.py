@@ -7,6 +7,7 @@ import hashlib
 import re
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rendered import suite_html
@@ -260,6 +261,7 @@ def test_a_comparison_links_its_cases_and_names_the_missing_one() -> None:
     assert any("down: from 100.0 to 0.0" in one for one in said)
 
 
+@pytest.mark.slow
 def test_two_thousand_cases_make_a_page() -> None:
     """Every one of many is in it."""
     page = Page(

@@ -81,6 +81,7 @@ def test_a_bug_of_a_plugin_is_not_hidden(installed: None) -> None:
         plugins.plugins(STORES)["crashes"].make("", Path(), False)
 
 
+@pytest.mark.slow
 def test_entry_points_are_looked_up_in_one_module() -> None:
     """A new loader would bring errors of its own."""
     root = Path(honestone.__file__).parent

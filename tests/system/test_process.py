@@ -288,6 +288,7 @@ def test_memory_is_limited(tmp_path):
     assert run(python(code), tmp_path, limits=Limits(memory_bytes=200_000_000)).exit != 0
 
 
+@pytest.mark.slow
 def test_cpu_time_is_limited(tmp_path):
     """An endless computation is ended by its share of the processor, before the clock's limit."""
     ended = run(python("while True: pass"), tmp_path, limits=Limits(cpu_seconds=1), timeout=25)

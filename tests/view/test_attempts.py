@@ -6,6 +6,8 @@ import json
 import re
 import sys
 
+import pytest
+
 from cli.desk import Desk
 from view.test_server import Server
 
@@ -15,6 +17,7 @@ RUBRIC = [
 ]
 
 
+@pytest.mark.slow
 def test_a_cell_shows_every_attempt_where_they_differ(desk: Desk) -> None:
     """The second attempt says another word, and the third produces nothing, which is no score of 0.
     With one attempt there is nothing to show."""

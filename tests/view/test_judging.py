@@ -21,6 +21,8 @@ import pytest
 
 from cli.desk import HONESTONE, Desk
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60.0
 RUBRIC = """\
 rubric: 1

@@ -20,6 +20,8 @@ from cli.skill_desk import cook, skill, suite
 from cli.stage_desk import skill_worker
 from view.test_server import EVIL, PATIENCE, Elements, Server, runs
 
+pytestmark = pytest.mark.slow
+
 WAITS = "while not os.path.exists({gate!r}):\n    time.sleep(0.02)\n{then}"
 
 

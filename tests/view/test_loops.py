@@ -55,6 +55,7 @@ def loop(desk: Desk) -> Iterator[tuple[str, Server]]:
     server.stop()
 
 
+@pytest.mark.slow
 def test_kept_and_rolled_back_have_shapes_and_words(loop: tuple[str, Server]) -> None:
     run, server = loop
     page = server.get(f"/run/{run}")
@@ -76,6 +77,7 @@ def test_kept_and_rolled_back_have_shapes_and_words(loop: tuple[str, Server]) ->
     assert page.count('id="said-q-1"') == 1
 
 
+@pytest.mark.slow
 def test_changes_side_by_side(loop: tuple[str, Server]) -> None:
     run, server = loop
     page = server.get(f"/run/{run}?diff=side")

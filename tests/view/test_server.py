@@ -146,6 +146,7 @@ def addresses(desk: Desk) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_everything_needs_the_token(shown: tuple[Desk, Server]) -> None:
     desk, server = shown
     assert server.said["schema"] == "honestone.view/1" and server.said["host"] == "127.0.0.1"
@@ -254,6 +255,7 @@ def test_idle_connections_keep_nobody_out(shown: tuple[Desk, Server]) -> None:
     assert "Traceback" not in server.heard()
 
 
+@pytest.mark.slow
 def test_every_answer_has_the_policy(shown: tuple[Desk, Server]) -> None:
     desk, server = shown
     for path in [*addresses(desk), "/nowhere", "/run/zzzz", "/static/style.css"]:
@@ -306,6 +308,7 @@ class Elements(HTMLParser):
         ]
 
 
+@pytest.mark.slow
 def test_hostile_words_are_words_everywhere(shown: tuple[Desk, Server]) -> None:
     """No element, attribute or address is made of what a run holds; what turns text around is shown
     as a sign.
@@ -344,6 +347,7 @@ def test_no_address_leads_out_of_the_store(shown: tuple[Desk, Server], path: str
     assert status in (400, 404) and "Traceback" not in body and "root:" not in body
 
 
+@pytest.mark.slow
 def test_an_odd_query_is_no_error(shown: tuple[Desk, Server]) -> None:
     desk, server = shown
     suite = runs(desk)[1]["id"]
@@ -370,6 +374,7 @@ def test_the_numbers_are_those_of_the_command(shown: tuple[Desk, Server]) -> Non
     assert json.loads(server.get(f"/api/compare/{first}/{second}")) == compared
 
 
+@pytest.mark.slow
 def test_the_store_is_open_for_reading_alone(shown: tuple[Desk, Server]) -> None:
     server = Server(shown[0], is_installed=True)
     server.get("/")
@@ -409,6 +414,7 @@ def test_a_run_that_is_made_later_is_shown(desk: Desk) -> None:
     assert server.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_store_that_was_removed_and_made_again_is_another_one(shown: tuple[Desk, Server]) -> None:
     desk, server = shown
     old = runs(desk)[0]["id"]
@@ -481,6 +487,7 @@ def test_a_trend_names_what_turned_with_intervals(shown: tuple[Desk, Server]) ->
     assert f"/trend?run={first},{second}" in server.get("/")
 
 
+@pytest.mark.slow
 def test_a_table_is_shown_by_page_and_leads_to_each_cell(shown: tuple[Desk, Server]) -> None:
     desk, server = shown
     targets = [

@@ -101,6 +101,7 @@ def test_a_file_without_a_login_is_none(
     assert detect(name, command=str(fake.path)).auth is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "variable"),
     [

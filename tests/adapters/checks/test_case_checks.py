@@ -253,6 +253,7 @@ def test_the_digest_of_a_grader_is_part_of_what_it_is(tmp_path: Path) -> None:
 # pytest
 
 
+@pytest.mark.slow
 def test_tests_find_the_output_under_the_name_that_they_know(tmp_path: Path) -> None:
     """`output_env` names the variable; a folder `fixtures` comes along whole."""
     (tmp_path / "fixtures/data").mkdir(parents=True)

@@ -394,6 +394,7 @@ def test_a_program_that_is_gone_cannot_be_judged(tmp_path, kind):
 TEST = "import os, pathlib\ndef test_it():\n    assert 'hello' in pathlib.Path(os.environ['AI_OUTPUT_FILE']).read_text()\n"
 
 
+@pytest.mark.slow
 def test_pytest(tmp_path, box):
     """Tests beside the rubric pass or fail on the version; the note names what failed; nothing is
     left beside them.

@@ -85,6 +85,7 @@ def test_a_process_of_its_own_finds_the_same(
     assert run(written) == [here] and len(started) == 1
 
 
+@pytest.mark.slow
 def test_what_is_raised_there_is_raised_here(no_time_here: list[bytes]) -> None:
     """A bound that is met is no answer, and a schema that is not there is the person's mistake."""
     (deep,) = run({"contains-json": True}, text="[" * 100_000)
@@ -93,6 +94,7 @@ def test_what_is_raised_there_is_raised_here(no_time_here: list[bytes]) -> None:
         run({"json-schema": "nowhere.json"})
 
 
+@pytest.mark.slow
 def test_a_check_that_takes_for_ever_ends_at_the_limit_of_checks(no_time_here: list[bytes]) -> None:
     """It is neither met nor unmet."""
     check = read_check({"not-regex": "(a+)+$", "path": "*"})
@@ -168,6 +170,7 @@ def test_it_imports_from_where_we_do(
         run({"json-schema": {"type": "object"}})
 
 
+@pytest.mark.slow
 def test_it_ends_where_nobody_is_left_to_end_it(no_time_here: list[bytes]) -> None:
     """Its processor time is limited to that of checks, whatever it computes."""
     check = read_check({"not-regex": "(a+)+$", "path": "*"})

@@ -15,6 +15,8 @@ from honestone.core.artifact import Version
 from honestone.core.checking.check_problems import read_check
 from honestone.ports import Finding
 
+pytestmark = pytest.mark.slow
+
 DEEP = "[" * 100_000
 DEEP_JSON = "[" * 100_000 + "]" * 100_000
 MANY = "[" * 10_001 + ' {"secret": 1}\n'

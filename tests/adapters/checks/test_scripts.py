@@ -156,6 +156,7 @@ def test_code_that_fails_is_unmet_negated_or_not(tmp_path: Path, language: str) 
         assert odd.met is False and "must return" in (odd.note or "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_code_that_does_not_end_is_open(tmp_path: Path, language: str) -> None:
     """Nothing is known of what reaches its limit."""
@@ -186,6 +187,7 @@ def test_code_writes_nothing_outside(tmp_path: Path, language: str) -> None:
     assert not mark.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_transform_comes_before_the_check(tmp_path: Path, language: str) -> None:
     """Any check of a text; one after another, and a script gets the value itself."""

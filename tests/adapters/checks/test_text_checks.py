@@ -378,6 +378,7 @@ def short_patience(monkeypatch):
     monkeypatch.setattr(text_checks, "PATTERN_SECONDS", 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.starts_processes
 @pytest.mark.parametrize(
     "pattern", [r"(a+)+$", r"(a|a)*b", r"a*a*a*a*a*a*a*b", r"(?x) ( a + ) + $", r"^(\w+\s?)*$"]
@@ -414,6 +415,7 @@ def test_it_is_given_up_in_any_thread(short_patience, monkeypatch):
 UNITS = st.text("a b\n🎉🚀😀é\ud83c", max_size=8)
 
 
+@pytest.mark.slow
 @pytest.mark.starts_processes
 @settings(max_examples=examples(10), deadline=None)
 @given(
@@ -431,6 +433,7 @@ def test_a_pattern_of_javascript_says_the_same_in_any_thread(text: str, pattern:
             assert pool.submit(text_checks.text_answer, compiled, text).result() == here
 
 
+@pytest.mark.slow
 @pytest.mark.starts_processes
 def test_the_time_limit_leaves_nothing_behind(short_patience, monkeypatch):
     """After a pattern was given up, later work is not broken off."""
@@ -449,6 +452,7 @@ def texts_told(text: str, *written: dict[str, Any]) -> list[tuple[bool | None, s
     return runner.run_texts([one for one in compiled if one is not None], text)
 
 
+@pytest.mark.slow
 def test_one_pattern_that_takes_for_ever_leaves_the_others_their_answers(monkeypatch):
     """Patterns of one text share an alarm: when it rings, each has its own time, and only the slow
     one is given up.

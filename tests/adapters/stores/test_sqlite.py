@@ -75,6 +75,7 @@ def test_it_keeps_the_promises_of_the_port(tmp_path: Path) -> None:
 # several processes
 
 
+@pytest.mark.slow
 def test_ten_processes_open_create_and_write_at_the_same_moment(tmp_path: Path) -> None:
     """All get in, every event is there, every id is another, and the tables were made once."""
     printed = processes(
@@ -100,6 +101,7 @@ def test_ten_processes_open_create_and_write_at_the_same_moment(tmp_path: Path) 
     store.close()
 
 
+@pytest.mark.slow
 def test_ten_processes_add_to_one_run(tmp_path: Path) -> None:
     """No event takes another's place, and each process's own stay in order."""
     store = SqliteStore(tmp_path)
@@ -164,6 +166,7 @@ def test_closing_lets_go_of_a_run(tmp_path: Path) -> None:
     second.close()
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_a_whole_store(tmp_path: Path) -> None:
     """Killed while it writes without a pause: what it said was kept is there, and the rest is
     whole.

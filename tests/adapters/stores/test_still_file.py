@@ -82,6 +82,7 @@ def test_a_read_across_a_checkpoint_is_refused(folder: Path) -> None:
     reader.close()
 
 
+@pytest.mark.slow
 @pytest.mark.starts_processes
 def test_readers_and_writers_at_once(tmp_path: Path) -> None:
     """Each read is of one moment, without a gap, and never has fewer events than one before."""

@@ -86,6 +86,7 @@ def test_what_code_says_is_known_and_is_asked_again_after_an_edit() -> None:
     assert found.probability("v1") == 0
 
 
+@pytest.mark.slow
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(0, 5))
 def test_one_item_on_a_scale_makes_yes_or_no_items_no_less_sure(
     lists: int, scales: int, looks: int
@@ -129,6 +130,7 @@ def test_an_item_that_most_say_does_not_apply_does_not_count() -> None:
     assert found.unmet("v0") == [] and set(found.outlook("v0").criteria) == {"b"}
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([SCALES, LISTS]) | rubrics(),
     st.randoms(use_true_random=False),

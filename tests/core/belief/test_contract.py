@@ -57,6 +57,7 @@ TREE = rubric(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(chances, min_size=7, max_size=7))
 def test_of_a_tree_with_penalty_negation_and_floors_it_is_exact(given_: list[float]) -> None:
     odds: dict[Key, Odds | None] = dict(

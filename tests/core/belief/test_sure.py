@@ -256,6 +256,7 @@ def ask_on(of: Rubric, truth: list[bool], rate: float, judges: int, seed: int) -
     return looking
 
 
+@pytest.mark.slow
 def test_what_is_stated_is_so_where_judges_misread_independently() -> None:
     """Of 400 texts that are decided at 95 %, at most a few are decided wrongly."""
     wrong = decided = 0

@@ -143,6 +143,7 @@ def histories(draw: st.DrawFn) -> list[VersionEdit | Look]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(12), deadline=None)
 @given(histories())
 def test_what_is_remembered_changes_no_result(history: list[VersionEdit | Look]) -> None:
@@ -167,6 +168,7 @@ def test_what_is_remembered_changes_no_result(history: list[VersionEdit | Look])
             assert remembering.better(version) == comparison(None).better(version)
 
 
+@pytest.mark.slow
 def test_more_rounds_than_functions_may_call_themselves() -> None:
     """A chain of 1,500 edits, and as many that branch off."""
     count = 1500
