@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 import tempfile
 import tracemalloc
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -19,14 +21,18 @@ from tests.report.test_suite_figures import log_of
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.app.doors.quiet import Quiet
 from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.remote.order import make_order
 from honestone.app.remote.record import UnfinishedCases, WatchedRecord
+from honestone.app.remote.request import ordered
 from honestone.app.suites.choice import CaseChoice
+from honestone.app.suites.costs import suite_cost
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import SuiteStarted
 from honestone.core.record.record import read_record
+from honestone.core.suite.outline import outline_of
 from honestone.system.case_file import PAGE, CaseFile
 
 FEW, MANY = 2_000, 6_000
@@ -259,3 +265,41 @@ def _peak(work: Callable[[], object]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def test_the_cases_of_an_order_are_gone_through_three_times(tmp_path: Path) -> None:
+    """To plan them, to find the unfinished run of the same ones, and to record them: each time every
+    case is made anew from its file.
+    """
+    suite(tmp_path, [row(number) for number in range(2 * PAGE + 10)])
+    times = 0
+    each_row = CaseFile._each_row
+
+    def counted(self: CaseFile) -> Iterator[Any]:
+        nonlocal times
+        times += 1
+        return each_row(self)
+
+    with patch.object(CaseFile, "_each_row", counted):
+        plan = planned(tmp_path, is_ordered=True)
+        make_order(plan, ordered(plan.workspace, plan.request), tmp_path, MemoryStore())
+        suite_cost(plan, 1)
+        plan.identity(plan.subject, plan.chosen)
+        first = plan.started(plan.subject, plan.chosen, plan.meter(plan.judge_calls(plan.chosen)))
+        assert len(list(first.cases)) == 2 * PAGE + 10
+    assert times == 3
+
+
+def test_an_outline_says_what_the_cases_say(tmp_path: Path) -> None:
+    """Found while cases are written to a file, in a pass over made cases, or in memory: the same."""
+    suite(tmp_path, [row(number) for number in range(2 * PAGE + 10)])
+    here, there = (planned(tmp_path, is_ordered=one) for one in (False, True))
+    for cases in (here.chosen, there.chosen, there.source.suite.cases):
+        outline = outline_of(cases)
+        listed = list(cases)
+        assert list(outline.rubrics) == list(dict.fromkeys(id(one.rubric) for one in listed))
+        assert [listed[0].id, listed[1].id] == list(outline.first.values())[:2]
+        assert outline.workspaces == {one.id: one.workspace for one in listed if one.workspace}
+        assert outline.skipped == sum(one.skip is not None for one in listed)
+        assert outline.attempts == Counter(one.attempts for one in listed if one.skip is None)
+        assert not outline.has_dependencies

@@ -16,6 +16,7 @@ from weakref import finalize
 from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.rubric import Rubric
 from honestone.core.suite.case import Case, case_from_plain, case_to_plain
+from honestone.core.suite.outline import Outlining, remember_outline
 
 # Cases that are read at a time.
 PAGE: Final = 100
@@ -39,13 +40,15 @@ class CaseFile(Sequence[Case]):
         self._numbers: dict[int, int] = {}
         self._starts, self._count = array("Q", [0]), 0
         self._page: tuple[int, list[Any]] = (-1, [])
-        ids = array("q")
+        ids, outline = array("q"), Outlining()
         try:
             with TemporaryFile() as file:
                 rest = iter(cases)
                 while page := list(islice(rest, PAGE)):
                     ids.extend(hash(case.id) for case, _ in page)
                     self._count += len(page)
+                    for case, _ in page:
+                        outline.add(case)
                     data = json.dumps([self._case_row(*one) for one in page]).encode()
                     file.write(data)
                     self._starts.append(self._starts[-1] + len(data))
@@ -60,6 +63,7 @@ class CaseFile(Sequence[Case]):
             one == other for one, other in pairwise(sorted(ids))
         ):  # they may only seem to be the same
             raise UsageError("two cases seem to have one id")
+        remember_outline(self, outline.end())
 
     def _case_row(self, case: Case, place: str) -> list[object]:
         number = self._numbers.setdefault(id(case.rubric), len(self._rubrics))

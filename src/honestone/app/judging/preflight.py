@@ -4,7 +4,7 @@ the place of each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from honestone.app.judging.rubric_plan import checks_of
 from honestone.core.checking.checks import KINDS
 from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.judging.rubric import Rubric
+from honestone.core.suite.outline import outline_of
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def require_checks_of_cases(
     source: SuiteSource,
-    cases: Iterable[Case],
+    cases: Sequence[Case],
     checker: CheckRunner,
     *,
     asks_embeddings: bool = True,
@@ -33,16 +34,13 @@ def require_checks_of_cases(
     `notes`, a program that is not installed here is a note: the file may be meant for another
     machine.
     """
-    seen: set[int] = set()
+    outline = outline_of(cases)
     problems: list[UsageError] = []
-    for case in cases:
-        if id(case.rubric) in seen:
-            continue
-        seen.add(id(case.rubric))
-        place = source.places.get(case.id)
+    for key, rubric in outline.rubrics.items():
+        case = outline.first[key]
         errors = [
-            _placed(error, place, case.id)
-            for error in refused(case.rubric, checker, asks_embeddings=asks_embeddings)
+            _placed(error, source.places.get(case), case)
+            for error in refused(rubric, checker, asks_embeddings=asks_embeddings)
         ]
         problems += _without_missing_programs(errors, notes)
     _raise(problems)

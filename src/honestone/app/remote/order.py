@@ -41,6 +41,7 @@ from honestone.core.judging.spend import Meter
 from honestone.core.record.plan import Plan
 from honestone.core.record.queue import MISSED, SeenRunner
 from honestone.core.suite.each import Each
+from honestone.core.suite.outline import outline_of
 from honestone.engine.suites import CANCELLED
 from honestone.ports import Judge, Observer, Queue, Store, Target, needs_of
 from honestone.system.bundles import collect
@@ -81,7 +82,7 @@ def evaluate_remotely(
                 "the tasks of a skill are run on this machine, with and without it",
                 "leave out --remote",
             )
-        if any(case.depends_on for case in plan.chosen):
+        if outline_of(plan.chosen).has_dependencies:
             refuse(
                 "cases that depend on others are run on this machine, in their order",
                 "leave out --remote",
@@ -193,11 +194,8 @@ def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:
     if plan.subject.place is not None:
         yield plan.subject.place
     base = plan.source.base
-    yield from (
-        base / case.workspace.copy
-        for case in plan.cases
-        if case.workspace is not None and case.workspace.copy
-    )
+    workspaces = outline_of(plan.cases).workspaces.values()
+    yield from (base / workspace.copy for workspace in workspaces if workspace.copy)
     judging = [
         path for watches in plan.watches.values() for watch in watches for path in watch.paths
     ]
@@ -398,6 +396,9 @@ def _ordered(
 ) -> str:
     """A new run with its cases in the queue."""
     data = json.dumps(order.to_plain()).encode()
-    cases = Each(those_of(plan.chosen, lambda case: case.skip is None), lambda case: case.id)
+    asked = plan.chosen
+    if outline_of(asked).skipped:
+        asked = those_of(asked, lambda case: case.skip is None)
+    cases = Each(asked, lambda case: case.id)
     first = plan.started(plan.subject, plan.chosen, meter)
     return queue.order(lambda: begin(plan, store, identity, first), data, cases, priority=priority)

@@ -20,6 +20,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Rubric
 from honestone.core.suite.case import Case, Suite, TargetSpec
+from honestone.core.suite.outline import outline_of
 from honestone.formats.source import SuiteSource
 
 
@@ -78,8 +79,10 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     @classmethod
     def of(cls, plan: SuitePlan) -> OrderedHead:
         source = plan.source
-        keys = {(plan.contracts.rubric_key(case), bool(case.skip)) for case in plan.chosen}
-        used = {key for key, is_skipped in keys if not is_skipped}
+        outline, key_of = outline_of(plan.chosen), plan.contracts.rubric_key
+        every, used = (
+            set(map(key_of, of)) for of in (outline.rubrics.values(), outline.asked.values())
+        )
         return cls(
             dialect=source.dialect,
             base=_from(plan.workspace, source.base),
@@ -88,7 +91,7 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             artifacts=source.suite.artifacts,
             targets=source.suite.targets,
             concurrency=source.suite.concurrency,
-            unused=tuple(sorted({key for key, _ in keys} - used)),
+            unused=tuple(sorted(every - used)),
         )
 
     @classmethod

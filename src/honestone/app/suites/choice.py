@@ -80,7 +80,8 @@ def choose_cases(
             and (not choice.splits or str(case.in_split) in choice.splits)
         )
 
-    chosen = those_of(cases, is_named)
+    is_part = choice.ids or choice.tags or choice.splits
+    chosen = those_of(cases, is_named) if is_part else cases
     if choice.failed or choice.errored:
         statuses = choice.statuses or last()
         if statuses is None:

@@ -7,7 +7,7 @@ comparing rubrics by value would cost more than it saves in suites of 10,000 cas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,8 @@ from honestone.app.judging.rubric_plan import checks_of
 from honestone.core.judging.contract import Contract, ContractDocument, Identity
 from honestone.core.judging.rubric import Check, Rubric, to_plain
 from honestone.core.record.record import rubric_key
-from honestone.core.suite.case import Case, case_document
+from honestone.core.suite.case import Case, CaseWorkspace, case_document
+from honestone.core.suite.outline import outline_of
 from honestone.system.files import load_artifact
 from honestone.system.workspace import require_workspace
 
@@ -57,8 +58,13 @@ class CaseContracts:
         be one of `cases`. `known` are the digests of folders that were read already. Raises
         FileError where the files that it copies are not there.
         """
-        workspace = workspace_digest(case, self.base, self.max_bytes, known)
-        return self._contract(case, workspace).id
+        workspace = case.workspace
+        digest = (
+            None
+            if workspace is None
+            else workspace_digest(workspace, self.base, self.max_bytes, known)
+        )
+        return self._contract(case, digest).id
 
     def _contract(self, case: Case, workspace: str | None) -> Contract:
         judged_by = self._judged_by[id(case.rubric)]
@@ -90,9 +96,9 @@ class CaseContracts:
     def rubrics_by_key(self, cases: Sequence[Case]) -> Mapping[str, Rubric]:
         return {self._keys[id]: rubric for id, rubric in self._rubrics_of(cases).items()}
 
-    def rubric_key(self, case: Case) -> str:
-        """The key of its rubric, which equal rubrics share."""
-        return self._keys[id(case.rubric)]
+    def rubric_key(self, rubric: Rubric) -> str:
+        """The key of the rubric of a case, which equal rubrics share."""
+        return self._keys[id(rubric)]
 
     @cached_property
     def _keys(self) -> Mapping[int, str]:
@@ -109,28 +115,23 @@ class CaseContracts:
 
     @cached_property
     def _rubrics(self) -> Mapping[int, Rubric]:
-        return rubrics_by_identity(self.cases)
+        return outline_of(self.cases).rubrics
 
     def _rubrics_of(self, cases: Sequence[Case]) -> Mapping[int, Rubric]:
         """Those of some of the cases, by their identity."""
-        return self._rubrics if len(cases) == len(self.cases) else rubrics_by_identity(cases)
+        return self._rubrics if len(cases) == len(self.cases) else outline_of(cases).rubrics
 
 
-def rubrics_by_identity(cases: Iterable[Case]) -> Mapping[int, Rubric]:
-    """The rubrics of cases, each once, by their identity: many cases share one."""
-    return {id(case.rubric): case.rubric for case in cases}
-
-
-def workspace_digest(case: Case, base: Path, size: int, known: dict[Path, str]) -> str | None:
+def workspace_digest(
+    workspace: CaseWorkspace, base: Path, size: int, known: dict[Path, str]
+) -> str | None:
     """The digest of the files that a case copies. `known` are those of folders that were read
     already. Raises FileError where the files are not there.
     """
-    if case.workspace is None:
+    require_workspace(workspace, base)
+    if workspace.copy is None:
         return None
-    require_workspace(case.workspace, base)
-    if case.workspace.copy is None:
-        return None
-    folder = base / case.workspace.copy
+    folder = base / workspace.copy
     if folder not in known:
         known[folder] = load_artifact(folder, max_bytes=size).version.digest
     return known[folder]

@@ -8,7 +8,7 @@ facts: the *contract* says how cases are judged, so two runs can be compared if 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -41,6 +41,7 @@ from honestone.core.judging.rubric import Check
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Case, task_document
 from honestone.core.suite.each import Each
+from honestone.core.suite.outline import outline_of
 from honestone.engine.judging.seats import functions_of
 from honestone.formats.source import SuiteSource
 from honestone.ports import Function, Target
@@ -313,14 +314,22 @@ class SuitePlan:
             for key, rubric in self.contracts.rubrics.items()
         }
 
-    def judge_calls(self, cases: Iterable[Case]) -> int:
-        """The number of judge calls of one run over these cases, without retries."""
+    def judge_calls(self, cases: Sequence[Case], *, of_skipped: bool = True) -> int:
+        """The number of judge calls of one run over these cases, without retries. `of_skipped`:
+        those of the cases that are not run, too.
+        """
         if not self.seats:
             return 0
+        efforts = outline_of(cases).efforts.items()
         if self.sure is not None:
             bar = SuiteBar(least=Fraction(1), max_looks=self.max_looks)
-            return bar.looks(sum(case.attempts for case in cases if case.skip is None))
-        return sum(case.attempts for case in cases if case.rubric.asks_judges) * len(self.seats)
+            return bar.looks(sum(one.attempts * number for one, number in efforts if not one.is_skipped))
+        attempts = sum(
+            one.attempts * number
+            for one, number in efforts
+            if one.asks_judges and (of_skipped or not one.is_skipped)
+        )
+        return attempts * len(self.seats)
 
     def meter(self, calls: int, *, before: Spend | None = None) -> Meter:
         """The limits of a command that needs `calls` judge calls without retries. `before`: what an
@@ -383,7 +392,7 @@ class SuitePlan:
     def _recorded(self, subject: SuiteSubject, case: Case) -> RecordedCase:
         return RecordedCase.of(
             case,
-            rubric=self.contracts.rubric_key(case),
+            rubric=self.contracts.rubric_key(case.rubric),
             contract=self._contract_of(case),
             asked=self.asked(subject, case),
             answered=None if self.outputs is None else self.outputs.inputs.get(case.id),

@@ -20,7 +20,7 @@ from honestone.app.judging.sure import sure_of_suite
 from honestone.app.judging.trusting import is_trusted, read_with_permission
 from honestone.app.suites.choice import choose_cases, in_column
 from honestone.app.suites.columns import SuiteName, last_columns
-from honestone.app.suites.contracts import rubrics_by_identity, workspace_digest
+from honestone.app.suites.contracts import workspace_digest
 from honestone.app.suites.outputs import Answered, RecordedOutputs, read_outputs
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, own_files_of
 from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
@@ -33,6 +33,7 @@ from honestone.core.judging.rubric import Rubric
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import AttemptRule, Case, TargetSpec
 from honestone.core.suite.each import each_of
+from honestone.core.suite.outline import outline_of
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import Function, Target, TargetWithNotes
 from honestone.system.case_file import keep_in_file
@@ -180,7 +181,7 @@ class _Planning:
     def seats(self, context: AdapterContext) -> tuple[Seat, ...]:
         """The panel of judges; empty where code answers every item of the chosen cases."""
         judging = self.request.judging
-        rubrics = rubrics_by_identity(case for case in self.chosen if not case.skip)
+        rubrics = outline_of(self.chosen).asked
         asking = next((rubric for rubric in rubrics.values() if rubric.asks_judges), None)
         if asking is None:
             return ()
@@ -550,14 +551,14 @@ def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) ->
     """
     known: dict[Path, str] = {}  # a folder is read once, however many cases copy it
     digests: dict[str, str] = {}
-    for case in cases:
+    for case, workspace in outline_of(cases).workspaces.items():
         try:
-            if (digest := workspace_digest(case, source.base, size, known)) is not None:
-                digests[case.id] = digest
+            if (digest := workspace_digest(workspace, source.base, size, known)) is not None:
+                digests[case] = digest
         except FileError as error:
             raise FileError(
-                f"case `{case.id}`: {error.message}",
-                place=source.places.get(case.id),
+                f"case `{case}`: {error.message}",
+                place=source.places.get(case),
                 hint=error.hint,
             ) from None
     return digests

@@ -7,13 +7,13 @@ from dataclasses import fields
 from functools import partial
 
 from honestone.app.judging.sure import refuse_limit_alone, refuse_other_ways, sure_of_suite
-from honestone.app.suites.contracts import rubrics_by_identity
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.core.belief.next_look import ONE_LOOK
 from honestone.core.errors import UsageError
 from honestone.core.loop.suite_loop import ByNeed
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.case import Case
+from honestone.core.suite.outline import outline_of
 from honestone.engine.cases import CaseWork
 from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
@@ -62,7 +62,7 @@ def _refuse_in_cases(source: SuiteSource) -> None:
     """A suite asks its judges by all cases, so a rubric of one cannot say how often."""
     found = source.key_of_suite
     if found is None and source.dialect == "python":
-        rubrics = rubrics_by_identity(source.suite.cases).values()
+        rubrics = outline_of(source.suite.cases).rubrics.values()
         keys = (
             name
             for rubric in rubrics

@@ -22,6 +22,7 @@ from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Rubric
 from honestone.core.suite.case import SUITE_VERSION, Case, Suite
 from honestone.core.suite.dependencies import wrong_dependencies
+from honestone.core.suite.outline import outline_of
 from honestone.formats.source import SourceErrors, SuiteSource, WrittenCases, WrittenPrompt
 from honestone.formats.suite.case_reading import CaseReading
 from honestone.formats.suite.suite_tables import CaseNode, cases_in, files_like, with_defaults
@@ -146,8 +147,7 @@ class _SuiteReading(CaseReading):
         return Suite(cases=cases, **fields)
 
     def _note_unknown_targets(self, cases: Sequence[Case], labels: AbstractSet[str | None]) -> None:
-        named = dict.fromkeys(name for case in cases for name in case.targets)
-        for name in named:
+        for name in outline_of(cases).targets:
             if name not in labels:
                 self.note(
                     f"no target of this suite has the label `{name}`, which `targets` of a case names"
@@ -165,7 +165,7 @@ class _SuiteReading(CaseReading):
 
     def _check_dependencies(self, cases: Sequence[Case]) -> None:
         """Report each `depends_on` that names no case, or closes a circle."""
-        if self.problems or not any(case.depends_on for case in cases):
+        if self.problems or not outline_of(cases).has_dependencies:
             return
         for id, why in wrong_dependencies({case.id: case.depends_on for case in cases}):
             index = next(index for index, case in enumerate(cases) if case.id == id)
