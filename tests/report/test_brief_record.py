@@ -107,6 +107,7 @@ def test_a_report_of_a_coordinator_is_the_report_from_memory(
         watched.add(event)
     assert suite_report(watched).whole == suite_report(whole).whole
     assert watched.verdict == whole.verdict
+    assert watched.belief == whole.belief
     over = {id for id, one in whole.cases.items() if one.is_complete or one.passed_by is not None}
     assert watched.left.keys() == whole.cases.keys() - over
     assert watched.bad == sum(
@@ -127,6 +128,28 @@ def test_a_coordinator_keeps_nothing_of_cases_that_are_over() -> None:
     for event in log[1:]:
         watched.add(event)
     assert not watched.left and not watched.cases and not watched._under_way
+    store.close()
+
+
+def test_a_coordinator_reads_its_cases_once_for_what_they_come_to() -> None:
+    """Rates, belief and verdict come from one pass over the store."""
+    log = log_of([("run", "mean", [(True, False)])] * 5)
+    store = MemoryStore()
+    run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=log[0])
+    store.append_many(run, log[1:])
+    opened = 0
+
+    def reading() -> nullcontext[MemoryStore]:
+        nonlocal opened
+        opened += 1
+        return nullcontext(store)
+
+    watched = WatchedRecord(run, store, reading)
+    for event in log[1:]:
+        watched.add(event)
+    assert watched.belief is not None and watched.tally.rates.counts[Status.FAILED] == 5
+    assert watched.verdict == "fail"
+    assert opened == 1
     store.close()
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from honestone.core.belief.suite import CaseBelief, suite_belief
 from honestone.core.events import (
     AttemptJudged,
     CasePassedBy,
@@ -19,7 +20,7 @@ from honestone.core.events import (
     RecordedCase,
     SuiteStarted,
 )
-from honestone.core.record.record import CaseRecord, SuiteRecord
+from honestone.core.record.record import CaseRecord, SuiteRecord, SuiteTally, tally_of
 from honestone.core.suite.attempts import Status
 from honestone.ports import Store
 
@@ -174,6 +175,22 @@ class WatchedRecord(SuiteRecord):
                     if isinstance(event, OutputProduced | AttemptJudged | CasePassedBy):
                         one.add(event)
                 yield one
+
+    @property
+    def tally(self) -> SuiteTally:
+        """With the belief, from the same pass over the store."""
+        if self._tally is None:
+            believed = list[CaseBelief]()
+
+            def look() -> Iterator[CaseRecord]:
+                for one in self.each():
+                    if one.case.skip is None:
+                        believed.append(one.believed_as)
+                    yield one
+
+            self._tally = tally_of(look())
+            self._belief = (suite_belief(believed, self.bar),)
+        return self._tally
 
 
 def _is_bad(one: CaseRecord) -> bool:
