@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from honestone.core.belief.stated import StatedBelief
 from honestone.core.belief.suite import CaseBelief, suite_belief
 from honestone.core.events import (
     AttemptJudged,
@@ -191,6 +192,11 @@ class WatchedRecord(SuiteRecord):
             self._tally = tally_of(look())
             self._belief = (suite_belief(believed, self.bar),)
         return self._tally
+
+    @property
+    def belief(self) -> StatedBelief | None:
+        assert self.tally is not None
+        return super().belief
 
 
 def _is_bad(one: CaseRecord) -> bool:
