@@ -11,7 +11,6 @@ from typing import Final, Unpack
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.plugins import FORMATS
-from honestone.core.suite.outline import outline_of
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
 from honestone.formats.rubric.rubric_file import RubricReading, RubricSource, notes_on, read_rubric
@@ -309,6 +308,8 @@ def _native(document: Document) -> RubricSource:
 def _places(source: SuiteSource) -> Iterator[str]:
     """What else a suite names: the artifact, and what the workspaces of its cases are copies of."""
     yield from source.suite.artifacts
+    from honestone.core.suite.outline import outline_of
+
     for workspace in outline_of(source.suite.cases).workspaces.values():
         yield from workspace.paths
 

@@ -12,7 +12,6 @@ from honestone.app.judging.rubric_plan import checks_of
 from honestone.core.checking.checks import KINDS
 from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.judging.rubric import Rubric
-from honestone.core.suite.outline import outline_of
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
@@ -34,6 +33,8 @@ def require_checks_of_cases(
     `notes`, a program that is not installed here is a note: the file may be meant for another
     machine.
     """
+    from honestone.core.suite.outline import outline_of
+
     outline = outline_of(cases)
     problems: list[UsageError] = []
     for key, rubric in outline.rubrics.items():

@@ -16,7 +16,6 @@ from honestone.core.judging.choices import SandboxChoice
 from honestone.core.judging.contract import ContractDocument
 from honestone.core.judging.images import IMAGE_MARK, Image, written_images
 from honestone.core.judging.rubric import Rubric, to_plain
-from honestone.core.suite.outline import outline_of
 
 SUITE_VERSION = 1
 
@@ -273,11 +272,19 @@ class Suite:
                     f"case `{case.id}` has {case.attempts} attempts, but needs one at least"
                 )
             seen.add(case.id)
-        if outline_of(self.cases).has_dependencies:
+        if self._has_dependencies:
             from honestone.core.suite.dependencies import wrong_dependencies
 
             for id, why in wrong_dependencies({case.id: case.depends_on for case in self.cases}):
                 raise UsageError(f"case `{id}`: {why}")
+
+    @property
+    def _has_dependencies(self) -> bool:
+        if isinstance(self.cases, tuple):
+            return any(case.depends_on for case in self.cases)
+        from honestone.core.suite.outline import outline_of
+
+        return outline_of(self.cases).has_dependencies
 
     @property
     def artifacts(self) -> tuple[str, ...]:
