@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -207,7 +208,9 @@ def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:
 @dataclass(kw_only=True)
 class RemoteRun:
     """A run whose cases are in the queue. `record` is the run as far as it was read, `seen` how
-    many of its events that is. `used` is what it was planned with.
+    many of its events that is. `used` is what it was planned with. `as_whole`: the case that stands
+    for all of them in the queue, where each look is chosen by all cases, so that one runner at a
+    time works on the run.
     """
 
     run: str
@@ -220,6 +223,7 @@ class RemoteRun:
     heartbeat: float
     used: Sequence[Judge | Target]
     is_resumed: bool
+    as_whole: str | None = None
     seen: int = 1
     _reported: set[str] = field(default_factory=set)
 
@@ -266,6 +270,7 @@ class RemoteRun:
                 *(() if plan.target is None else (plan.target,)),
             ],
             is_resumed=old is not None,
+            as_whole=None if plan.sure is None else next(iter(_queued(plan)), None),
         )
         found._read_news()
         found.record.ask_again()
@@ -309,7 +314,7 @@ class RemoteRun:
         if self.is_resumed:  # else they were put there with the order
             self._queue_rest()
         looks = 0
-        while self.record.left:
+        while self._is_open():
             is_empty = looks % LOOKS == 0 and not self.queue.waiting(self.run).left
             self._read_news()
             if is_empty:
@@ -322,8 +327,17 @@ class RemoteRun:
                 )
             yield
             looks += 1
-            if self.record.left:
+            if self._is_open():
                 time.sleep(POLL)
+
+    def _is_open(self) -> bool:
+        """A runner that works on all cases says of some that they are not asked before it puts the
+        others on record.
+        """
+        if self.record.left:
+            return True
+        is_done = self.as_whole is None or not self.queue.waiting(self.run).left
+        return not is_done
 
     def _read_news(self) -> None:
         """What runners have put on record since."""
@@ -341,7 +355,8 @@ class RemoteRun:
     def _queue_rest(self) -> None:
         """Puts every case into the queue that has no result."""
         if self.record.left:
-            self.queue.queue_again(self.run, list(self.record.left), priority=self.priority)
+            cases = list(self.record.left) if self.as_whole is None else [self.as_whole]
+            self.queue.queue_again(self.run, cases, priority=self.priority)
 
     # ------------------------------------------------------------------------------------------------------
     # progress
@@ -396,9 +411,17 @@ def _ordered(
 ) -> str:
     """A new run with its cases in the queue."""
     data = json.dumps(order.to_plain()).encode()
+    cases = _queued(plan)
+    first = plan.started(plan.subject, plan.chosen, meter)
+    return queue.order(lambda: begin(plan, store, identity, first), data, cases, priority=priority)
+
+
+def _queued(plan: SuitePlan) -> Sequence[str]:
+    """The ids that wait in the queue: of every case, or under `sure` of the first one, which stands
+    for all.
+    """
     asked = plan.chosen
     if outline_of(asked).skipped:
         asked = those_of(asked, lambda case: case.skip is None)
     cases = Each(asked, lambda case: case.id)
-    first = plan.started(plan.subject, plan.chosen, meter)
-    return queue.order(lambda: begin(plan, store, identity, first), data, cases, priority=priority)
+    return cases if plan.sure is None else list(islice(cases, 1))

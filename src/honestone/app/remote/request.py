@@ -40,6 +40,7 @@ class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     target_timeout: float | None = None
     min_pass_rate: str | None = None
     accept_loss: bool = False
+    all_cases: bool = False
 
     @classmethod
     def from_plain(cls, plain: object) -> OrderedSuite:
@@ -58,13 +59,15 @@ class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             target_timeout=self.target_timeout,
             min_pass_rate=None if self.min_pass_rate is None else Fraction(self.min_pass_rate),
             accept_loss=self.accept_loss,
+            all_cases=self.all_cases,
         )
 
 
 class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a suite says besides its cases. Paths are from the folder that the order was made in;
     `files` are those that the suite was read from. `unused`: keys of rubrics that only cases have
-    which are skipped.
+    which are skipped. `sure` (0-1) and
+    `max_looks` are those of the run, whether the suite or the command said them.
     """
 
     dialect: str
@@ -75,6 +78,8 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     targets: tuple[TargetSpec, ...] = ()
     concurrency: int | None = None
     unused: tuple[str, ...] = ()
+    sure: str | None = None
+    max_looks: int | None = None
 
     @classmethod
     def of(cls, plan: SuitePlan) -> OrderedHead:
@@ -92,6 +97,8 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             targets=source.suite.targets,
             concurrency=source.suite.concurrency,
             unused=tuple(sorted(every - used)),
+            sure=None if plan.sure is None else str(plan.sure),
+            max_looks=plan.max_looks,
         )
 
     @classmethod
@@ -117,6 +124,8 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             target=target,
             more_targets=tuple(targets),
             concurrency=self.concurrency,
+            sure=None if self.sure is None else Fraction(self.sure),
+            max_looks=self.max_looks,
         )
         files = tuple(folder / file for file in self.files)
         return SuiteSource(suite=suite, dialect=self.dialect, base=folder / self.base, files=files)
@@ -178,6 +187,7 @@ def ordered(workspace: Workspace, request: SuiteRequest) -> OrderedSuite:
         target_timeout=request.target_timeout,
         min_pass_rate=None if request.min_pass_rate is None else str(request.least_pass_rate),
         accept_loss=request.accept_loss,
+        all_cases=request.all_cases,
     )
 
 

@@ -25,14 +25,15 @@ from honestone.app.remote.request import OrderedHead, OrderedSuite
 from honestone.app.suites.cases import case_work
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.planning import plan_suite
+from honestone.app.suites.running.side_run import SideRun
 from honestone.app.workspace import Workspace, this_person
-from honestone.core.errors import FileError, HonestoneError, NoStoreError
-from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced
+from honestone.core.errors import FileError, HonestoneError, NoStoreError, RunCancelled
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SuiteStarted
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.spend import Spend
 from honestone.core.record.plan import Plan
 from honestone.core.record.queue import MISSED, QueuedCase, RunnerCard, SeenRunner
-from honestone.core.record.record import CaseRecord, SuiteRecord
+from honestone.core.record.record import CaseRecord, SuiteRecord, read_record
 from honestone.core.suite.each import Each
 from honestone.engine.cases import CaseWork, produced_event, used_up
 from honestone.engine.journal import OutOfTime, give_back, reserve_in
@@ -295,7 +296,12 @@ class SuiteSession:
         return self.store.journal
 
     async def work(self, case: QueuedCase) -> None:
-        """Every attempt at the case that is not on record, one after the other."""
+        """Every attempt at the case that is not on record, one after the other. Under `sure` the
+        case stands for all of them.
+        """
+        if self.plan.sure is not None:
+            await self._work_on_all()
+            return
         record = await self._record(case.case)
         try:
             self._require_same(record)
@@ -319,6 +325,35 @@ class SuiteSession:
                     return
         finally:
             self._close(case.case)
+
+    async def _work_on_all(self) -> None:
+        """The rest of the run: each look is chosen by all cases. What another runner put on record
+        is taken from there, so that this one chooses the same looks.
+        """
+        record = await asyncio.to_thread(self._whole)
+        for case in record.cases.values():
+            if case.case.skip is None:
+                self._require_same(case)
+            case.ask_again()
+        side = SideRun(
+            plan=self.plan,
+            store=self.store,
+            observer=self.work_on.observer,
+            subject=self.plan.subject,
+            meter=self.work_on.meter,
+            run=self.run,
+            record=record,
+        )
+        asked = {one.id: one.asked or "" for one in record.started.cases}
+        with suppress(RunCancelled):
+            await side.work(asked=asked)
+
+    def _whole(self) -> SuiteRecord:
+        """The run so far. Its rubrics are the plan's own, by which contracts are computed."""
+        started, *rest = self.store.events(self.run)
+        assert isinstance(started, SuiteStarted)
+        first = replace(started, rubrics=self.plan.contracts.rubrics)
+        return read_record([first, *rest], run=self.run)
 
     def _require_same(self, record: CaseRecord) -> None:
         """Raises RunRefused."""
@@ -350,9 +385,18 @@ class SuiteSession:
 
     async def give_up(self, case: QueuedCase, reason: str) -> None:
         """Every attempt that is not on record ends as an error of the target, with the reason; one
-        whose output is on record has no answers, for that reason.
+        whose output is on record has no answers, for that reason. Under `sure` so do all cases that
+        have no result.
         """
-        record = await self._record(case.case)
+        ids = [case.case]
+        if self.plan.sure is not None:
+            every = (await asyncio.to_thread(self._whole)).cases.values()
+            ids = [one.case.id for one in every if not one.is_complete and one.case.skip is None]
+        for id in ids:
+            await self._give_up_case(id, reason)
+
+    async def _give_up_case(self, id: str, reason: str) -> None:
+        record = await self._record(id)
         unanswered = Ballot(
             judge=CHECK,
             marks={},
@@ -362,13 +406,13 @@ class SuiteSession:
             if record.has_ended(number):
                 continue
             event: Event = AttemptJudged(
-                case=case.case, attempt=number, ballots=(unanswered,), spend=Spend()
+                case=id, attempt=number, ballots=(unanswered,), spend=Spend()
             )
             if record.output_of(number) is None:
-                output = produced_event(case.case, number, Output(text="", error=reason))
+                output = produced_event(id, number, Output(text="", error=reason))
                 event = replace(output, spend=Spend())
             await self.journal.append(self.run, event)
-        self._close(case.case)
+        self._close(id)
 
     def _close(self, case: str) -> None:
         self._open.pop(case, None)

@@ -38,11 +38,6 @@ def require_askable_suite(
             )
         return
     refuse_other_ways(request.judging)
-    if request.is_ordered:
-        raise UsageError(
-            "--sure chooses each look by all cases, and --remote has them judged apart",
-            hint="run it on this machine",
-        )
 
 
 def can_be_asked_by_need(plan: SuitePlan) -> bool:

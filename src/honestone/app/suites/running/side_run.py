@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 
@@ -136,10 +136,12 @@ class SideRun:
         panel: Panel | None = None,
         slots: AbstractAsyncContextManager[object] | None = None,
         by_need: ByNeed | None = None,
+        asked: Mapping[str, str] | None = None,
     ) -> None:
         """The same inside an event loop. Whoever calls it closes the plan. `panel` and `slots` are
         shared with other runs: what they ask is asked once, and `slots` lets so many attempts of
-        all of them be at work. `by_need`: what a loop knows of its judges and asks of them.
+        all of them be at work. `by_need`: what a loop knows of its judges and asks of them. `asked`
+        is that of `case_work`.
         """
         plan = self.plan
         panel = panel or make_panel(plan.seats, self.store, self.meter, plan.judging)
@@ -152,6 +154,7 @@ class SideRun:
             subject=self.subject,
             panel=panel,
             add=self.record.add,
+            asked=asked,
         )
         paid = self.meter.before.judge_calls + self.meter.lost
         asking = asking_of(plan, self.record, panel, by_need, paid)
