@@ -48,6 +48,7 @@ def test_the_report_is_that_of_one_machine(
     assert bare(report) == bare(json.loads(alone.out))
     assert report["belief"]["target"] == 0.9 and "not asked" in report["belief"]["sentence"]
     assert [judge.calls for judge in judges] == [2 * one for one in calls]
+    assert report["usage"]["judge_calls"] == sum(calls) == report["belief"]["looks"]
 
 
 def test_a_runner_that_is_killed_between_looks(

@@ -329,6 +329,7 @@ class RemoteRun:
             looks += 1
             if self._is_open():
                 time.sleep(POLL)
+        self._read_news()
 
     def _is_open(self) -> bool:
         """A runner that works on all cases says of some that they are not asked before it puts the
