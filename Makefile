@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help setup demo quick test test-slow test-kills test-docs test-data attack test-deep test-all test-clis test-model test-cluster \
 	test-containers test-pages test-exports lint format docs pictures site site-publish site-serve dist clean \
-	bench bench-api bench-boxes bench-cluster bench-compare bench-improve bench-optimisers bench-panel bench-python bench-suites oracles \
+	bench bench-api bench-boxes bench-cluster bench-compare bench-improve bench-optimisers bench-panel bench-peers bench-python bench-suites oracles \
 	acceptance acceptance-slow public formats-survey
 
 # What a contributor uses every day comes first.
@@ -148,8 +148,11 @@ bench-api: $(READY) ## what calls from Python and tests of the pytest plugin cos
 bench-cluster: $(READY) ## what a run on several machines costs, with a PostgreSQL server of its own
 	$(BIN)/python bench/cluster.py
 
-bench-compare: $(READY) ## the tables of bench/README.md: ours, the floors and other tools, which it installs into a cache folder
-	$(BIN)/python bench/compare.py
+bench-compare: $(READY) ## speed of this checkout next to another commit, REF=main~20, which it installs into a cache folder
+	$(BIN)/python bench/commits.py $(or $(REF),$(error name a commit: make bench-compare REF=main~20))
+
+bench-peers: $(READY) ## the tables of bench/README.md: ours, the floors and other tools, which it installs into a cache folder
+	$(BIN)/python bench/other_tools.py
 
 bench-improve: $(READY) ## how often the loop is right when it says PASSED, RUNS=1000 a cell; writes the tables of the docs
 	$(BIN)/python bench/improve/leaderboard.py --runs $(or $(RUNS),1000)

@@ -1,4 +1,4 @@
-"""The work of the bench done by other programs, each by its own means: run by `bench/compare.py` in
+"""The work of the bench done by other programs, each by its own means: run by `bench/other_tools.py` in
 the peer's own environment.
 
     python peers.py NAME URL FOLDER IN_AIR    # prints a JSON list: a score from 0 to 1, or null, for each text of FOLDER

@@ -1,9 +1,9 @@
-"""The table of P1-P15: ours beside the floors and other tools, `make bench-compare`.
+"""The table of P1-P15: ours beside the floors and other tools, `make bench-peers`.
 
-    python bench/compare.py                        # installs the peers, measures, writes the tables into README.md: about 15 minutes
-    python bench/compare.py --rounds 1 --count 100 # a quick look; writes nothing
-    python bench/compare.py --peers rubric,agentv --only panel
-    python bench/compare.py --write                # the tables, from what was measured last
+    python bench/other_tools.py                        # installs the peers, measures, writes the tables into README.md: about 15 minutes
+    python bench/other_tools.py --rounds 1 --count 100 # a quick look; writes nothing
+    python bench/other_tools.py --peers rubric,agentv --only panel
+    python bench/other_tools.py --write                # the tables, from what was measured last
 
 The peers are installed into a cache folder ($HONESTONE_BENCH_CACHE, else ~/.cache/honestone-bench),
 each in an environment of its own. One that cannot be installed, or that does not judge ten cases
