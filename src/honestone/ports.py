@@ -311,6 +311,20 @@ class PatientJudge(Judge, Protocol):
 
 
 @runtime_checkable
+class Priced(Protocol):
+    """A judge, or its model, that knows what a call costs."""
+
+    @property
+    def usd_a_call(self) -> float | None:
+        """US dollars for a call of usual size; None where the price is unknown."""
+        ...
+
+
+def usd_a_call(one: object) -> float | None:
+    return one.usd_a_call if isinstance(one, Priced) else None
+
+
+@runtime_checkable
 class FunctionalJudge(Judge, Protocol):
     """A judge that is a function: its name says little of it, so nothing is taken from the record
     of another.

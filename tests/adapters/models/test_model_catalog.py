@@ -6,16 +6,23 @@ import asyncio
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.catalog import PROVIDERS, family_of, find_provider, make_model, probe
 from honestone.adapters.models.embeddings import make_embedder
 from honestone.adapters.models.prices import PricedModel
+from honestone.core.artifact import Artifact, Version
 from honestone.core.errors import SettingsError
-from honestone.ports import Model, Prompt, takes_exact_schemas
+from honestone.core.judging.ballot import Question
+from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.engine.judging.asking_on import AskingOn
+from honestone.engine.judging.seats import Seat
+from honestone.ports import Model, Prompt, takes_exact_schemas, usd_a_call
 
 from .standin import KEY, Fault, Standin
 
@@ -414,3 +421,32 @@ def test_a_server_on_this_machine_has_two_calls_under_way_unless_told_otherwise(
         assert isinstance(model, ApiModel) and model.endpoint.concurrency == limit
         embedder = make_embedder(provider, "m", base_url=base_url, **told)  # type: ignore[arg-type]
         assert embedder.endpoint.concurrency == limit
+
+
+def test_a_judge_knows_what_its_calls_cost() -> None:
+    """Its model's price, by which judges are compared before a call is made; None without one."""
+    model: Any = SimpleNamespace(identity={}, concurrency=None)
+    table = {"m": {"input": 1.0, "output": 5.0}}
+    known = PromptedJudge("j", PricedModel(model, "openai", "m", table))
+    unknown = PromptedJudge("j", PricedModel(model, "nowhere", "other", table))
+    assert usd_a_call(known) == pytest.approx(0.004)
+    assert usd_a_call(unknown) is None and usd_a_call(object()) is None
+
+
+def test_looks_are_bought_by_the_prices_of_their_judges() -> None:
+    """What asks on knows them by the name of each judge."""
+    model: Any = SimpleNamespace(identity={}, concurrency=None)
+    table = {"m": {"input": 1.0, "output": 5.0}, "n": {"input": 10.0, "output": 50.0}}
+    seats = [
+        Seat(id=name, judge=PromptedJudge(name, PricedModel(model, "openai", name, table)))
+        for name in "mn"
+    ]
+    panel: Any = SimpleNamespace(seats=seats)
+    item = Item(id="p", requirement="x", whole=True)
+    rubric = Rubric(criteria=(Criterion(id="p", requirement="x", items=(item,)),))
+    question = Question(artifact=Artifact("a.md", Version.of_text("a")), criteria=())
+    judges = AskingOn.of(panel, question, rubric, ()).looking.judges
+    assert [(one.id, one.usd) for one in judges] == [
+        ("m", pytest.approx(0.004)),
+        ("n", pytest.approx(0.04)),
+    ]

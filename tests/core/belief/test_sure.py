@@ -283,6 +283,57 @@ def test_the_first_two_judges_are_asked_at_once_and_then_one_at_a_time() -> None
     assert len(looking.next_looks()) <= 1
 
 
+def priced(cheap: float | None, dear: float | None) -> Looking:
+    """Two judges, and two more looks of the first one, which contradict each other."""
+    judges = [AskedLook(id="cheap", usd=cheap), AskedLook(id="dear", usd=dear)]
+    found = Looking(rubric=rubric(sure=Fraction(99, 100)), judges=judges)
+    for number, answers in enumerate(([True, False] * 4, [True] * 8, [True, True, False] * 2)):
+        found.add("cheap", look(f"cheap#{number}", answers, word=str(number), draw_of="cheap"))
+    found.add("dear", look("dear", [True] * 7 + [False]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("cheap", "dear", "next_one"),
+    [
+        (None, None, "dear"),
+        (0.001, None, "dear"),
+        (0.01, 0.01, "dear"),
+        (0.001, 0.05, "cheap"),
+        (0.0, 0.05, "cheap"),
+    ],
+)
+def test_a_look_is_bought_where_it_tells_most_for_its_price(
+    cheap: float | None, dear: float | None, next_one: str
+) -> None:
+    """The judge that looked least, unless another one costs so much less. Where a price is not
+    known all cost the same.
+    """
+    assert priced(cheap, dear).next_looks() == [next_one]
+    assert priced(cheap, dear).least_asked() == next_one
+
+
+def test_a_cheap_judge_that_repeats_itself_tells_little() -> None:
+    """A dearer one that was asked once tells more than its third look for four times the price."""
+    judges = [AskedLook(id="cheap", usd=0.01), AskedLook(id="dear", usd=0.04)]
+    looking = Looking(rubric=rubric(sure=Fraction(99, 100)), judges=judges)
+    answers = [True, True, True, True, False, False, True, True]
+    for number in range(2):
+        looking.add("cheap", look(f"cheap#{number}", answers, word=str(number), draw_of="cheap"))
+    assert looking.next_looks() == ["dear"]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), max_size=6))
+def test_what_a_look_tells_is_at_most_what_is_open(looks: list[tuple[str, bool]]) -> None:
+    """A bit an item, and never less than nothing."""
+    text = TextBelief(rubric())
+    for number, (judge, met) in enumerate(looks):
+        text.see_all([look(f"{judge}#{number}", [met] * 8, word=str(number), draw_of=judge)])
+    for judge in "abc":
+        assert 0.0 <= text.tells(judge) <= 8.0
+    assert text.tells("c") >= text.tells("a") - 1e-9
+
+
 def test_a_judge_that_repeats_itself_three_times_is_asked_no_more() -> None:
     """Its replies are the same to the last word."""
     looking = Looking(

@@ -28,6 +28,7 @@ from honestone.ports import (
     Request,
     needs_of,
     takes_exact_schemas,
+    usd_a_call,
 )
 from honestone.prompts.filling import (
     CANARY,
@@ -86,6 +87,10 @@ class PromptedJudge:
         self.images = images
         self.reasks = reasks
         self.concurrency: int | None = model.concurrency if isinstance(model, HasCapacity) else None
+
+    @property
+    def usd_a_call(self) -> float | None:
+        return usd_a_call(self.model)
 
     @property
     def identity(self) -> Mapping[str, Any]:

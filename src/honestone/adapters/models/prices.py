@@ -19,6 +19,8 @@ from honestone.core.json_value import is_number
 from honestone.ports import Completion, Model, Prompt, Usage, needs_of, takes_exact_schemas
 
 CHARS_PER_TOKEN: Final = 4
+# A call of a judge, as far as its size is known before it is made.
+_USUAL: Final = Usage(input_tokens=2_000, output_tokens=400)
 _MILLION: Final = 1_000_000
 
 
@@ -163,6 +165,12 @@ class PricedModel:
         self._price = price(provider, name, prices)
         self.identity = model.identity
         self.needs = needs_of(model)
+
+    @property
+    def usd_a_call(self) -> float | None:
+        """A usual call of a judge. Calls of models are compared by it."""
+        cost = usd(_USUAL, self._price)
+        return None if cost is None else cost * self._share
 
     @property
     def takes_exact_schemas(self) -> bool:

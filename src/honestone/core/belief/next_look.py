@@ -14,22 +14,28 @@ from honestone.core.belief.stated import (
     belief_of,
     repeats,
 )
+from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Ballot, JudgeKind
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
 from honestone.core.judging.scorecard import Outcome
 
 # What can be asked once: a person, a reply that somebody hands in, a recorded one.
 ONE_LOOK: Final[frozenset[JudgeKind]] = frozenset({"person", "agent", "recorded"})
+# A judge costs at least this part of the dearest one.
+LEAST_PRICE: Final = 0.02
 # Calls in a row without a mark after which a judge is not asked again.
 FAILURES: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedLook:
-    """A judge of the panel that can be asked: by the name of its first look."""
+    """A judge of the panel that can be asked: by the name of its first look. `usd`: what a look
+    costs; None where that is not known.
+    """
 
     id: str
     kind: JudgeKind = "program"
+    usd: float | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,9 +115,34 @@ class Looking:
         return chosen
 
     def _next(self, counts: Mapping[str, int]) -> str | None:
-        """The judge to ask next: of those worth a further look, the one that looked least."""
+        """The judge to ask next, of those worth a further look."""
         worth = [one.id for one in self.judges if self._is_worth(one, counts[one.id])]
-        return min(worth, key=lambda id: counts[id]) if worth else None
+        return self._best_of(worth, counts, {}) if worth else None
+
+    def _best_of(
+        self, worth: Sequence[str], counts: Mapping[str, int], elsewhere: Mapping[str, int]
+    ) -> str:
+        """The one that looked least, here and then `elsewhere`; where their prices differ and
+        judges enough have answered, the one whose further look tells most for its price.
+        """
+        prices = self._prices
+        is_begun = self.count >= LEAST_LOOKS and not self.is_short
+        if not prices or not is_begun:
+            return min(worth, key=lambda id: (counts[id], elsewhere.get(id, 0)))
+        text = TextBelief(self.rubric).see_all(self.ballots)
+        tells = {id: text.tells(id) / prices[id] for id in worth}
+        return min(worth, key=lambda id: (-tells[id], counts[id], elsewhere.get(id, 0)))
+
+    @property
+    def _prices(self) -> Mapping[str, float]:
+        """What a look of each judge costs; empty where that is not known of all, or is the same. A
+        judge that is free is not asked for ever: it counts as a small part of the dearest.
+        """
+        known = {one.id: one.usd for one in self.judges if one.usd is not None}
+        if len(known) < len(self.judges) or len(set(known.values())) < 2:
+            return {}
+        least = LEAST_PRICE * max(known.values())
+        return {id: max(usd, least) for id, usd in known.items()}
 
     def _is_worth(self, judge: AskedLook, looks: int) -> bool:
         if judge.id in self.given_up or (looks and judge.kind in ONE_LOOK):
@@ -129,13 +160,12 @@ class Looking:
         among: Collection[str] | None = None,
     ) -> str | None:
         """The judge (of some) that a further look is worth and that looked least here, then
-        `elsewhere`; None where there is none.
+        `elsewhere`, or that tells more for its price; None where there is none.
         """
         counts = {one.id: len(self.looks.get(one.id, ())) for one in self.judges}
         asked = [one for one in self.judges if among is None or one.id in among]
         worth = [one.id for one in asked if self._is_worth(one, counts[one.id])]
-        others = elsewhere or {}
-        return min(worth, key=lambda id: (counts[id], others.get(id, 0))) if worth else None
+        return self._best_of(worth, counts, elsewhere or {}) if worth else None
 
     @property
     def is_exhausted(self) -> bool:

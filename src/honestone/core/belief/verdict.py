@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
-from math import exp, log
+from math import exp, log, log2
 from typing import Final, NamedTuple
 
 from honestone.core.belief.contract import ContractModel, Moments, Odds
@@ -354,6 +354,30 @@ class TextBelief:
             [weight * self._under(assumption, scored) for weight, scored in self._score_members()]
         )
 
+    def tells(self, judge: str) -> float:
+        """How much a further look of a judge is expected to tell about this text's items, in bits:
+        of yes/no items, what its answer and the truth have in common. A judge that stays with its
+        answers tells little when it is asked again. Scores of an anchored item are as if each look
+        were a draw of its own.
+        """
+        assumed = assumptions(self.tallies) if self.tallies else {_ANY: 1.0}
+        counts: dict[tuple[History, tuple[int, int]], int] = {}
+        for key in self._yes_no:
+            yes, no = self._counts.get(key, {}).get((judge, False), (0, 0))
+            place = self.history(key), (yes, no)
+            counts[place] = counts.get(place, 0) + 1
+        found = sum(
+            [
+                items * weight * _common(one, history, JudgeAnswers(*own))
+                for (history, own), items in counts.items()
+                for one, weight in assumed.items()
+            ]
+        )
+        for key in self._anchored:
+            looks = sum(by == judge for by, _, _ in self._points.get(key, []))
+            found += 0.5 * log2((looks + 2.0) / (looks + 1.0))
+        return found
+
     def expected(self) -> ExpectedScore | None:
         """The score by what is believed of each item. None where judges are asked and none
         answered, or where code has given no answer: what code would say is not guessed.
@@ -445,6 +469,27 @@ class TextBelief:
             for weight, (_, found) in zip(weights, members, strict=True)
             if weight > NEGLIGIBLE * whole
         ]
+
+
+def _common(one: Assumption, history: History, own: JudgeAnswers) -> float:
+    """Bits that the next answer of a judge with these answers has in common with the truth of an
+    item, under one assumption.
+    """
+    others = list(history)
+    if own in others:
+        others.remove(own)
+    more = tuple(sorted([*others, own._replace(yes=own.yes + 1)]))
+    now, then = one.errors.likelihood(history), one.errors.likelihood(more)
+    met = met_odds(one, history)
+    if_met, if_unmet = min(then.met / now.met, 1.0), min(then.unmet / now.unmet, 1.0)
+    before = _bits(met * if_met + (1.0 - met) * if_unmet)
+    return max(before - met * _bits(if_met) - (1.0 - met) * _bits(if_unmet), 0.0)
+
+
+def _bits(chance: float) -> float:
+    """What is not known of something with this probability."""
+    rest = 1.0 - chance
+    return -sum([one * log2(one) for one in (chance, rest) if one > 0.0])
 
 
 def _moments(odds: Odds) -> Moments:

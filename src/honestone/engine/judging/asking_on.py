@@ -20,7 +20,7 @@ from honestone.engine.judging.ballots import Consulted
 from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
 from honestone.engine.judging.seats import Seat
-from honestone.ports import Checker
+from honestone.ports import Checker, usd_a_call
 
 _ENOUGH = "not asked: the verdict was sure enough without it"
 
@@ -42,7 +42,10 @@ class AskingOn:
         cls, panel: Panel, question: Question, rubric: Rubric, checks: Sequence[Ballot]
     ) -> AskingOn:
         seats = {seat.id: seat for seat in panel.seats if seat.draw_of is None}
-        judges = [AskedLook(id=seat.id, kind=seat.kind) for seat in seats.values()]
+        judges = [
+            AskedLook(id=seat.id, kind=seat.kind, usd=usd_a_call(seat.judge))
+            for seat in seats.values()
+        ]
         return cls(
             panel=panel,
             question=question,
