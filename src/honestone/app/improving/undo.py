@@ -125,7 +125,7 @@ def _changes_no_file(store: Store, info: RunInfo) -> UsageError:
         f"run {info.id} ({info.kind}) changed no file of yours",
         hint=f"honestone undo {newest.id} puts {clean(newest.subject)} back"
         if newest
-        else "no run changed a file, or all are undone",
+        else "no run of `improve` or `skill run` changed a file, or all are undone",
     )
 
 
