@@ -210,8 +210,6 @@ def test_a_word_that_may_be_a_rating_is_one(desk: Desk, word: str) -> None:
 @pytest.mark.parametrize("names", [["1", "2", "3"], ["a.md", "b.md", "c.md"]])
 def test_a_column_that_names_the_rows_is_no_rater(desk: Desk, head: str, names: list[str]) -> None:
     """By its name, or because its words are different in every row; and the report says so."""
-    if head == "sentence" and names[0] == "1":
-        pytest.skip("numbers below a name that says nothing may be ratings")
     rows = zip(names, ["yes", "yes", "no"], strict=True)
     desk.file("t.csv", f"{head},a,b\n" + "".join(f"{name},{said},{said}\n" for name, said in rows))
     found = measured(desk, "agreement", "t.csv", "--json")
@@ -223,12 +221,30 @@ def test_a_column_that_names_the_rows_is_no_rater(desk: Desk, head: str, names: 
 
 
 def test_columns_of_ratings_stay_raters(desk: Desk) -> None:
-    """Different numbers in every row may be ratings, and `judge` may be the name of one who rates."""
+    """Different numbers in every row may be ratings, also such as count, next to others that are
+    all different; and `judge` may be the name of one who rates.
+    """
+    desk.file("ranks.csv", "ann,bob\n1,2\n2,1\n3,3\n")
+    assert measured(desk, "agreement", "ranks.csv", "--json")["raters"] == ["ann", "bob"]
     desk.file("t.csv", "id,score,judge\n1,10.5,9\n2,20,21\n3,30,33\n")
     assert measured(desk, "agreement", "t.csv", "--json")["raters"] == ["score", "judge"]
     desk.file("u.csv", "id,a\n1,yes\n2,no\n")
     refused = desk.run("agreement", "u.csv")
     assert refused.is_refusal and "`id` names the rows" in refused.err
+
+
+def test_a_column_that_says_something_else_is_named(desk: Desk) -> None:
+    """Three columns of words, of which one has none of the labels of the others: it stays a rater,
+    and the report says how to leave it out.
+    """
+    rows = "chat,yes,yes\nmail,no,yes\nchat,no,no\n"
+    desk.file("t.csv", f"channel,ann,bob\n{rows}")
+    found = measured(desk, "agreement", "t.csv", "--json")
+    assert found["raters"] == ["channel", "ann", "bob"]
+    (note,) = found["notes"]
+    assert "`channel` shares no label" in note and "--ignore channel" in note
+    desk.file("same.csv", f"channel,ann,bob\n{rows.replace('chat', 'yes')}")
+    assert measured(desk, "agreement", "same.csv", "--json")["notes"] == []
 
 
 RUBRIC = """\

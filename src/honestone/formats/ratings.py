@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -153,6 +154,7 @@ def _ratings_of(table: _Table, columns: Columns, level: Level | None) -> Ratings
         name: [_value(cell, as_word=word is not None) for cell in column]
         for name, column in cells.items()
     }
+    _note_other_labels(table, values)
     off = list(_off_scale(values, table, columns))
     for at, one in off:
         values[one.rater][at] = None
@@ -227,7 +229,12 @@ def _with_units(table: _Table, columns: Columns) -> Columns:
         return columns
     unit = tuple(name for name in table.columns if name not in named and _names_rows(table, name))
     if unit:
-        problem = f"{', '.join(f'`{name}`' for name in unit)} names the rows, so it is not a rater"
+        listed = ", ".join(f"`{name}`" for name in unit)
+        problem = (
+            f"{listed} names the rows, so it is not a rater"
+            if len(unit) == 1
+            else f"{listed} name the rows, so they are not raters"
+        )
         table.notes.append(f"{problem}; --raters names raters, --unit what names a row")
     return replace(columns, unit=unit, ignore=ignore)
 
@@ -238,8 +245,43 @@ def _names_rows(table: _Table, name: str) -> bool:
         return False
     if plain_name(name) in _NAMES["unit"] or not plain_name(name):
         return True
-    # Words that are different in every row are names; numbers may be ratings.
-    return len(cells) > 2 and all(number_of(cell) is None for cell in cells)
+    if len(cells) < 3:
+        return False
+    # Words that are different in every row are names. Numbers may be ratings, unless they count the
+    # rows of a table whose ratings repeat.
+    if all(number_of(cell) is None for cell in cells):
+        return True
+    return _count_rows(cells) and any(
+        _repeats(table, other) for other in table.columns if other != name
+    )
+
+
+def _count_rows(cells: Sequence[str]) -> bool:
+    """Whether cells are whole numbers, each one more than that of the row before."""
+    if not all(cell.isascii() and cell.isdecimal() for cell in cells):
+        return False
+    first = int(cells[0])
+    return all(int(cell) == number for number, cell in enumerate(cells, first))
+
+
+def _repeats(table: _Table, name: str) -> bool:
+    cells = [_cell_text(row.get(name)) for _, row in table.rows]
+    return len(set(cells)) < len(cells)
+
+
+def _note_other_labels(table: _Table, columns: Mapping[str, Sequence[Value | None]]) -> None:
+    """Note a column of words of which no other rater has one: it says something else."""
+    if len(columns) < 3:
+        return
+    labels = {name: {one for one in column if one is not None} for name, column in columns.items()}
+    for name, own in labels.items():
+        others = [words for other, words in labels.items() if other != name]
+        is_apart = own and own.isdisjoint(set().union(*others))
+        share = any(one & two for one, two in combinations(others, 2))
+        if is_apart and share and all(isinstance(one, str) for one in own):
+            table.notes.append(
+                f"`{name}` shares no label with the other raters: leave it out with --ignore {name}"
+            )
 
 
 def _raters(table: _Table, columns: Columns) -> list[str]:
