@@ -234,3 +234,26 @@ def test_no_column_of_a_native_table_is_dropped(desk: Desk) -> None:
     put(desk, "prompts: [file://prompts/two.md]\nproviders: [echo]\ntests: file://t.csv\n")
     desk.file("prompts/two.md", "Say {{q}}\n")
     assert "t.csv" in converted(desk)
+
+
+def test_code_for_all_rows_is_written_once(desk: Desk) -> None:
+    """Code is told the vars of its case without being written for each; one that has another
+    context keeps it.
+    """
+    code = {"type": "javascript", "value": "output.includes(context.vars.question)"}
+    own = {**code, "config": {"least": 1}}
+    head = "prompts: [file://prompts/short.txt, file://prompts/long.txt]\nproviders: [echo]\n"
+    tests = f"defaultTest: {{vars: {{tone: calm}}, assert: {json.dumps([code])}}}\ntests: file://tests.csv\n"
+    put(desk, head + tests)
+    desk.file("tests.csv", TABLE)
+    assert desk.run("trust", "pf.yaml").code == 0
+    text = converted(desk)
+    assert len(text.splitlines()) < 30
+    assert "context: {" not in text and text.count("script:") == 1
+    put(desk, head + tests.replace(json.dumps([code]), json.dumps([own])))
+    assert desk.run("trust", "pf.yaml").code == 0
+    assert "context: {config: {least: 1}}" in converted(desk)
+    numbers = f"tests:\n  - {{vars: {{question: 7, tone: calm}}, assert: {json.dumps([code])}}}\n"
+    put(desk, head + numbers)
+    assert desk.run("trust", "pf.yaml").code == 0
+    assert "vars: {question: 7" in converted(desk)

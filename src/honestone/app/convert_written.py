@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.suite.case import AttemptRule, Case, Suite
 from honestone.formats.source import SuiteSource, WrittenCases
+from honestone.formats.suite.code_context import case_context, without_context
 from honestone.formats.suite.suite_file import read_suite
 from honestone.formats.suite.suite_write import dump_suite
 from honestone.formats.syntax.document import Document
@@ -44,9 +45,11 @@ def as_written(
         raise UsageError("its prompts cannot be written as they are")
     suite = in_usual_words(source)
     why = "prompt files and tables are not carried to another folder"
-    for written in _forms(source.written, path.parent, is_there=carried is None):
+    forms = [*_forms(source.written, path.parent, is_there=carried is None)]
+    short = _with_shared_code(suite, source.written)
+    for shown, written in [(short, one) for one in forms] + [(suite, one) for one in forms]:
         try:
-            text = dump_suite(suite, written)
+            text = dump_suite(shown, written)
             document = Document(
                 path=path.with_suffix(".yaml"),
                 text=text,
@@ -59,7 +62,7 @@ def as_written(
             continue
         other = _difference(suite, read)
         if other is None:
-            text = text if carried is None else dump_suite(carried.suite(suite), written)
+            text = text if carried is None else dump_suite(carried.suite(shown), written)
             notes = tuple(_notes(suite, read))
             return WrittenSuite(text=text, notes=notes, has_tables=bool(written.tables))
         why = f"with the templates and variables of its file, {other} would be another"
@@ -112,6 +115,21 @@ def _forms(written: WrittenCases, folder: Path, *, is_there: bool) -> Iterator[W
 
 def _from(file: Path, folder: Path) -> Path:
     return Path(os.path.relpath(file, folder))
+
+
+def _with_shared_code(suite: Suite, written: WrittenCases) -> Suite:
+    """The suite without what code is told of its case anyway, so that cases share their checks."""
+    cases = [
+        replace(
+            case,
+            rubric=without_context(
+                case.rubric,
+                case_context(written.variables.get(case.id, {}), case.description, case.metadata),
+            ),
+        )
+        for case in suite.cases
+    ]
+    return replace(suite, cases=tuple(cases))
 
 
 def _difference(one: Suite, other: Suite) -> str | None:

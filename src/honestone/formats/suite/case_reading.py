@@ -22,6 +22,7 @@ from honestone.core.judging.rubric import (
 from honestone.core.suite.case import Case, Expect, Message
 from honestone.formats.rubric.check_words import check_in_words
 from honestone.formats.rubric.rubric_file import UncheckedRubric
+from honestone.formats.suite.code_context import case_context, with_context
 from honestone.formats.suite.filling import FILLED, Words, fill_node, fill_text, words_of
 from honestone.formats.suite.value_reading import RubricPart, SuitePrompt, SuiteValueReading
 from honestone.formats.syntax.document import ReadRubric
@@ -127,6 +128,8 @@ class CaseReading(SuiteValueReading):
             return None
         if "prompts" in suite:
             got |= self._asked(path, got, suite["prompts"])
+            known = case_context(self.words, got.get("description"), got.get("metadata", _NONE))
+            rubric = with_context(rubric, known)
         elif "prompts" in got:
             self.require_prompts(got["prompts"], (), (*path, "prompts"), "a case")
             return None
