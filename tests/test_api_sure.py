@@ -272,10 +272,22 @@ def test_a_case_that_has_to_fail_counts_as_such_while_looks_are_chosen() -> None
     assert found.to_dict()["belief"]["probability"] >= 0.9
 
 
-def test_no_look_says_how_sure_a_range_of_scores_is() -> None:
+@pytest.mark.parametrize(("span", "verdict"), [([90, 100], "pass"), ([0, 50], "fail")])
+def test_a_range_of_scores_is_as_sure_as_the_looks_at_it(span: list[int], verdict: str) -> None:
+    """It is asked about until it is sure that the true score is inside, or outside."""
+    judges = Judges(lambda case, look: True)
+    given = [*_expecting(1, {"score": span}), *cases(8)[1:]]
+    panel = [judges.named(name) for name in "abc"]
+    found = honestone.run_suite(given, target=echo, judges=panel, sure=90).to_dict()
+    case = next(one for one in found["cases"] if one["id"] == "c0")
+    assert found["verdict"] == verdict and found["belief"]["decided"] is True
+    assert (case["status"] == "passed") is (verdict == "pass") and judges.total < 48
+
+
+def test_no_look_says_how_sure_expected_doubt_is() -> None:
     """Such a case is never certain; looks at the others end once they are settled."""
     judges = Judges(lambda case, look: True)
-    given = [*_expecting(1, {"score": [90, 100]}), *cases(8)[1:]]
+    given = [*_expecting(1, {"verdict": "inconclusive"}), *cases(8)[1:]]
     panel = [judges.named("a"), judges.named("b")]
     found = honestone.run_suite(given, target=echo, judges=panel, sure=90).to_dict()
     assert found["verdict"] == "inconclusive" and "not asked" not in found["belief"]["sentence"]
@@ -284,9 +296,9 @@ def test_no_look_says_how_sure_a_range_of_scores_is() -> None:
     assert enough.verdict == "pass"
 
 
-@pytest.mark.parametrize(("span", "verdict"), [([0, 20], "pass"), ([50, 100], "inconclusive")])
+@pytest.mark.parametrize(("span", "verdict"), [([0, 20], "pass"), ([50, 100], "fail")])
 def test_a_range_next_to_a_verdict_has_to_be_kept_as_well(span: list[int], verdict: str) -> None:
-    """How sure it is says the verdict; scores outside the range leave it open."""
+    """How sure both together are decides."""
     judges = Judges(lambda case, look: case != "c0")
     given = [*_expecting(1, {"verdict": "fail", "score": span}), *cases(8)[1:]]
     panel = [judges.named(name) for name in "abc"]

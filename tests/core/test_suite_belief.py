@@ -28,6 +28,7 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
+from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.spend import Spend
@@ -130,9 +131,17 @@ class Told:
         texts: Sequence[tuple[str, str]],
         *,
         turned: Collection[str] = (),
+        expect: JsonObject | None = None,
     ) -> None:
-        """`turned`: cases that pass where their output does not meet the rubric."""
-        said = [replace(one, is_turned=one.case in turned) for one in answers(split, texts)]
+        """`turned`: cases that pass where their output does not meet the rubric; or, where scores
+        are `expect`ed, is not outside of these.
+        """
+        said = [
+            replace(
+                one, is_turned=one.case in turned, expect=expect if one.case in turned else None
+            )
+            for one in answers(split, texts)
+        ]
         cases = self.state.new_looks(said)
         passed = {
             id: (looks.count("+") > looks.count("-")) is not (id in turned)
@@ -305,6 +314,22 @@ def test_passed_rests_on_val_and_test_together() -> None:
     stated = told.state.stated("v0")
     assert stated is not None and stated.probability >= LEAST_STATED
     assert [(one.judge, one.looks) for one in stated.rests_on] == [("j", 26)]
+
+
+@pytest.mark.parametrize(("span", "is_reached"), [(["9/10", "1"], True), (["0", "1/2"], False)])
+def test_a_split_passes_by_the_scores_that_its_cases_expect(
+    span: list[str], is_reached: bool
+) -> None:
+    """Of every case of val only a range of scores is expected, which the looks reach or miss."""
+    told = Told()
+    expect = {"verdict": None, "score": span, "criteria": {}}
+    same = texts("val", "+++", "+++", "+++", "+++")
+    told.looked("v0", VAL, same, turned=IDS[VAL], expect=expect)
+    chance = told.state.chance("v0", VAL)
+    assert (chance.low > 0.8) is is_reached and (chance.high < 0.2) is not is_reached
+    log = [event_from_plain(event_to_plain(event)) for event in told.log]
+    again = fold(state_of_suite_run(log[0]), log[1:])
+    assert isinstance(again, SuiteBeliefState) and again.chance("v0", VAL) == chance
 
 
 def test_passed_is_as_sure_as_was_asked() -> None:

@@ -556,7 +556,7 @@ class CaseAnswers:
     """What is known of one case with one version. `text`: the digest of what its judges are shown,
     so that cases with equal ones are one text. `rubric`: the key of what they answer. `certain`:
     whether it passes, where no judge can change that. `is_short` and `is_turned`: as of a
-    `CaseBelief`. `ballots`: the looks that were not on record of this text, and the answers of
+    `CaseBelief`. `expect`: the scores that are expected of it. `ballots`: the looks that were not on record of this text, and the answers of
     code.
     """
 
@@ -566,6 +566,7 @@ class CaseAnswers:
     certain: bool | None = None
     is_short: bool = False
     is_turned: bool = False
+    expect: JsonObject | None = None
     ballots: tuple[Ballot, ...] = ()
 
 

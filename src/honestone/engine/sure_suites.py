@@ -23,10 +23,12 @@ from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
 from honestone.core.record.case_belief import (
     AttemptLooks,
     OpenAttempts,
+    belief_text,
     needs_every_attempt,
     open_attempts,
 )
 from honestone.core.record.record import CaseRecord, SuiteRecord
+from honestone.core.suite.case import Case
 from honestone.engine.cases import CaseWork
 from honestone.engine.journal import NotAsked
 from honestone.engine.judging.asking_on import AskingOn
@@ -59,6 +61,7 @@ class _Waiting:
     loop, and so many `recalled` from the record. `name`: of the text.
     """
 
+    case: Case
     asking: AskingOn
     text: TextBelief
     done: asyncio.Future[None]
@@ -85,7 +88,7 @@ class _Waiting:
     def learn(self) -> None:
         """Take in the looks that are new."""
         looks = [one for found in self.asking.looking.looks.values() for one in found]
-        text = TextBelief(self.asking.looking.rubric)
+        text = belief_text(self.case)
         self.text = text.see_all([*self.asking.looking.checks, *looks])
         self.seen = len(looks)
 
@@ -207,14 +210,15 @@ class SuiteAsking:
         id = question.case or ""
         key = (id, question.attempt or 1)
         self.has_output(id)
-        text = TextBelief(rubric).see_all(checks)
+        case = self.record.cases[id].case
+        text = belief_text(case).see_all(checks)
         if text.probability in (0.0, 1.0):
             return asking.consulted()
         diff = (question.workspace or {}).get("diff")
         text_id = self.record.text_of(id, question.output, diff)
         for ballot in self.on_record.get(text_id, ()):
             asking.looking.add(ballot.voter, ballot)
-        waiting = _Waiting(asking, text, asyncio.get_running_loop().create_future(), text_id)
+        waiting = _Waiting(case, asking, text, asyncio.get_running_loop().create_future(), text_id)
         if asking.looking.looks:
             waiting.learn()
             waiting.known = waiting.seen
@@ -408,7 +412,7 @@ class SuiteAsking:
 
     def _tells(self, id: str) -> bool:
         """Whether looks at its output say whether it passes."""
-        return self.record.cases[id].wants_met is not None
+        return self.record.cases[id].is_statable
 
     def _is_stuck(self, belief: SuiteBelief, matters: Mapping[Key, float]) -> bool:
         """Whether what can be asked about is settled, and what is open cannot be asked about any

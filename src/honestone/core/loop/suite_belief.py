@@ -16,6 +16,7 @@ from math import ceil
 from typing import Final
 
 from honestone.core.belief.comparison import Better
+from honestone.core.belief.ranges import text_with
 from honestone.core.belief.stated import Ground, StatedBelief, settled
 from honestone.core.belief.suite import (
     LOOKS_PER_CASE,
@@ -102,7 +103,7 @@ class SuiteBeliefState(SuiteLoopState):
         if one.certain is None and one.rubric in self.rubrics:
             text = self._texts.get(one.text)
             if text is None:
-                text = self._texts[one.text] = TextBelief(self.rubrics[one.rubric])
+                text = self._texts[one.text] = text_with(self.rubrics[one.rubric], one.expect)
             text.see_all(one.ballots)
 
     def new_looks(self, cases: Sequence[CaseAnswers]) -> tuple[CaseAnswers, ...]:

@@ -15,6 +15,7 @@ from math import prod
 from typing import NamedTuple
 
 from honestone.core.belief.pooled import pooled_text
+from honestone.core.belief.ranges import OutsideBelief, text_with
 from honestone.core.belief.stated import EVEN
 from honestone.core.belief.suite import CaseBelief
 from honestone.core.belief.verdict import TextBelief
@@ -71,18 +72,14 @@ class CaseAttempts:
             passed = ended is not None and ended.status is Status.PASSED
             return CaseBelief(id, certain=passed if decided else None)
         is_short = ended is not None and ended.card is not None and bool(ended.card.short)
-        expect = self.case.expect
-        if expect is not None and expect.asks_scores:
-            # How far the scores are off by noise is not known.
-            is_short = is_short or ended is None or ended.status is not Status.PASSED
-        text = TextBelief(self.case.rubric).see_all(self.ballots_of(number) or ())
+        text = belief_text(self.case).see_all(self.ballots_of(number) or ())
         return self._of_text(text, is_short=is_short)
 
     def _of_text(self, text: TextBelief, *, is_short: bool) -> CaseBelief:
-        id, expect = self.case.id, self.case.expect
-        wants_met = True if expect is None else expect.wants_met
-        if wants_met is None:
+        id = self.case.id
+        if not is_statable(self.case):
             return CaseBelief(id, text, is_short=True)
+        wants_met = not is_turned(self.case)
         if text.probability in (0.0, 1.0):
             return CaseBelief(id, certain=(text.probability == 1.0) is wants_met)
         return CaseBelief(id, text, is_short=is_short, is_turned=not wants_met)
@@ -183,6 +180,27 @@ def _open_by_best(tried: CaseAttempts, chances: Mapping[int, float]) -> dict[int
     }
 
 
+def belief_text(case: Case) -> TextBelief:
+    """What is believed of an output of the case, before its first answer."""
+    return text_with(case.rubric, None if case.expect is None else case.expect.to_plain())
+
+
+def is_turned(case: Case) -> bool:
+    """Whether it passes where what is believed of its output is not so."""
+    expect = case.expect
+    return expect is not None and (expect.asks_scores or expect.wants_met is False)
+
+
+def is_statable(case: Case) -> bool:
+    """Whether looks say how probable it is that the case passes. They do not where it asks the
+    judges for doubt, or for more ranges than are told apart.
+    """
+    expect = case.expect
+    if expect is None or (not expect.asks_scores and expect.wants_met is not None):
+        return True
+    return isinstance(belief_text(case), OutsideBelief)
+
+
 def is_pooled(case: Case) -> bool:
     """Whether the mean of its attempts decides. A test of the judges passes in every attempt."""
     return case.attempts > 1 and case.attempt_rule is AttemptRule.MEAN and case.expect is None
@@ -194,11 +212,11 @@ def needs_every_attempt(case: Case) -> bool:
 
 
 def by_belief(found: CaseResult, belief: CaseBelief) -> CaseResult:
-    """The result of several attempts whose suite is asked on: what all looks at them make more
+    """The result of a case whose suite is asked on: what all looks at its attempts make more
     likely. As it is where code or the target decides, or no look tells.
     """
     chance = belief.alone
-    if belief.certain is not None or chance is None:
+    if belief.certain is not None or chance is None or found.status is Status.SKIPPED:
         return found
     passes = chance >= EVEN
     if found.status is Status.TARGET_ERROR and not passes:
@@ -206,8 +224,8 @@ def by_belief(found: CaseResult, belief: CaseBelief) -> CaseResult:
     status = Status.PASSED if passes else Status.FAILED
     if found.status is status:
         return found
-    claim = f"{sure(chance)} that the case passes by its attempts"
-    by_marks = "; ".join(found.reasons) or f"the attempts {found.status.value} by their marks"
+    claim = f"{sure(chance)} that the case passes"
+    by_marks = "; ".join(found.reasons) or f"by its marks it is {found.status.value}"
     return CaseResult(
         status=status,
         low=found.low,

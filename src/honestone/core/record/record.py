@@ -25,13 +25,14 @@ from honestone.core.events import (
     SidesCompared,
     SuiteStarted,
 )
+from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.contract import ContractDocument, digest_json
 from honestone.core.judging.rubric import Rubric, Rule
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
-from honestone.core.record.case_belief import AttemptLooks, CaseAttempts, by_belief
+from honestone.core.record.case_belief import AttemptLooks, CaseAttempts, by_belief, is_statable
 from honestone.core.record.judge_spends import JudgeSpends
 from honestone.core.skill.sides import SidesComparison
 from honestone.core.suite.attempts import (
@@ -46,7 +47,7 @@ from honestone.core.suite.attempts import (
     skipped,
     target_failed,
 )
-from honestone.core.suite.case import Case
+from honestone.core.suite.case import Case, Expect
 
 # Cases whose words are kept in memory whatever is asked.
 FEW: Final = 1_000
@@ -239,11 +240,9 @@ class CaseRecord:
         )
 
     @property
-    def wants_met(self) -> bool | None:
-        """Whether its output has to meet its rubric for it to pass. None where it asks the judges
-        for scores alone, or for doubt: no look says how probable these are.
-        """
-        return True if self.case.expect is None else self.case.expect.wants_met
+    def is_statable(self) -> bool:
+        """Whether looks say how probable it is that it passes."""
+        return is_statable(self.case)
 
     @property
     def is_refused(self) -> bool:
@@ -274,8 +273,9 @@ class CaseRecord:
         return self._result
 
     def _come_to(self) -> CaseResult:
-        is_tried = self.is_asked_on and self.case.attempts > 1 and bool(self.attempts)
-        if is_tried and self.case.skip is None:
+        expect = self.case.expect
+        is_compound = self.case.attempts > 1 or (expect is not None and expect.asks_scores)
+        if is_compound and self.is_asked_on and self.attempts and self.case.skip is None:
             belief = self.believed_as
             if self.is_complete or belief.certain is not None or belief.alone is not None:
                 return by_belief(result_of(self.in_order, self.case), belief)
@@ -407,6 +407,7 @@ class SuiteRecord:
                     certain=None if is_down else believed.certain,
                     is_short=believed.is_short,
                     is_turned=believed.is_turned,
+                    expect=_scores_of(case.case.expect),
                     ballots=tuple([one for one in case.shown_ballots if one.marks]),
                 )
             )
@@ -562,6 +563,11 @@ def read_record(
     for event in rest:
         record.add(event)
     return record
+
+
+def _scores_of(expect: Expect | None) -> JsonObject | None:
+    """What is expected of scores, as it is put on record."""
+    return None if expect is None or not expect.asks_scores else expect.to_plain()
 
 
 def rubric_key(plain: ContractDocument) -> str:
