@@ -23,10 +23,12 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any, Final, TypedDict
+
+from msgspec.structs import asdict
 
 from honestone.core.errors import HonestoneError
 from honestone.interop.recognise import read_any_rubric, read_any_suite

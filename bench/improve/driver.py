@@ -5,9 +5,10 @@ without its processes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
+from msgspec.structs import replace
 from simulation import Simulation
 from worlds import World, near
 

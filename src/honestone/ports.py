@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -20,6 +19,8 @@ from typing import (
     TypeAlias,
     runtime_checkable,
 )
+
+from msgspec import Struct, field
 
 from honestone.core.judging.ballot import Reading as Reading
 from honestone.core.judging.choices import Ending
@@ -108,8 +109,7 @@ class CallFailed(Exception):
 # models
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """One complete prompt for a model. `schema` is the JSON Schema of the reply, for models that
     can be held to it.
 
@@ -126,8 +126,7 @@ class Prompt:
     images: tuple[Image, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(Struct, frozen=True, kw_only=True):
     """What a model wrote. `cut` is True when it was stopped by a length limit. `calls` are those of
     tools that it was given and that are not run, in JSON in `text` too, in the words of its API.
     """
@@ -221,8 +220,7 @@ class HasCapacity(Protocol):
 # judges
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What came back, kept before it is read. `exit` is the exit code of a program, None for a
     model.
     """
@@ -343,8 +341,7 @@ class FunctionalJudge(Judge, Protocol):
 # checks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """A check's answer. `met` is None when it could not run; `note` says what was found or missing.
 
     `score`: the points from 0 to 100 that a measuring check gave, whose own bar decides `met`; None
@@ -422,8 +419,7 @@ class Checker(Protocol):
 # targets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Struct, frozen=True, kw_only=True):
     """One run of a target: a case's input, the artifact, and where to work.
 
     `folder` is the case's workspace; None runs in the working directory. `isolated`: the run gets a
@@ -449,8 +445,7 @@ class Task:
         return as_prompt(self.messages)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class Output(Struct, frozen=True, kw_only=True):
     """What a target produced for one case, or why it could not (`error`; never a low score).
 
     `diff` is what it changed in its workspace, as a unified diff, `files` the workspace as it left
@@ -502,8 +497,7 @@ class TargetWithNotes(Target, Protocol):
 # workers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class Brief(Struct, frozen=True, kw_only=True):
     """What a worker is asked to improve. `text` says it in words; the rest is for workers that are
     programs.
 
@@ -519,8 +513,7 @@ class Brief:
     round: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkDone:
+class WorkDone(Struct, frozen=True, kw_only=True):
     """How a worker ended. What it achieved is read from the bytes in its copy, not from here.
 
     "denied": it was not allowed to edit; "not-applied": it replied with edits that do not fit the
@@ -561,8 +554,7 @@ class Worker(Protocol):
 # store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunInfo:
+class RunInfo(Struct, frozen=True, kw_only=True):
     """One line about a run, for `runs`. `person` started it for `project`; None where that was not
     recorded.
     """
@@ -579,8 +571,7 @@ class RunInfo:
     person: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOrigin:
+class RunOrigin(Struct, frozen=True, kw_only=True):
     """Who starts runs, as `person@host`, and for which project; empty where neither is known."""
 
     project: str = ""
@@ -838,8 +829,7 @@ StoreTable: TypeAlias = Literal["runs", "events", "cases", "replies", "blobs"]
 StoreRow: TypeAlias = "tuple[str | int | bytes | None, ...]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreState:
+class StoreState(Struct, frozen=True, kw_only=True):
     """What a store holds. `shown` names it without a password; `format` is that of its tables,
     `version` of its engine.
     """
@@ -998,8 +988,7 @@ class Queue(Protocol):
 # settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreSettings:
+class StoreSettings(Struct, frozen=True, kw_only=True):
     """The table `[store]`. `url` is the address of a shared store, without a password; `project`
     the name that its runs are kept under; `patience` and `heartbeat` are in seconds. `include` are
     files and folders, from that of the settings, that runners need and that the suite does not
@@ -1013,8 +1002,7 @@ class StoreSettings:
     include: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """Named judges, workers, targets and embeddings, prices and limits. `folder` holds the `file`
     (None: there is none). Relative paths in commands are looked up from `here`, the folder that is
     worked in.

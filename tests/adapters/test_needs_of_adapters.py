@@ -5,11 +5,11 @@ that is missing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from honestone.adapters.context import AdapterContext
 from honestone.adapters.machine import ThisMachine

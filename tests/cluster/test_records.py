@@ -7,10 +7,10 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from honestone.adapters.registry import open_queue
 from honestone.adapters.stores.place import StorePlace

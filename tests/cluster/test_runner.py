@@ -8,10 +8,10 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from honestone.adapters.registry import open_queue, open_store
 from honestone.adapters.stores.place import StorePlace

@@ -5,11 +5,11 @@ up a score.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from honestone.core.judging.ballot import CHECK, NOT_APPLICABLE, Answer, Ballot, Mark
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Key, Rubric

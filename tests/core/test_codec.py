@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
 import pytest
+from msgspec import Struct, field
 
 from honestone.core import events
 from honestone.core.json_value import Codec, Form, JsonObject
@@ -27,16 +27,14 @@ RECORDS = [
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     share: Fraction
     most: Fraction | None = None
     names: tuple[str, ...] = ()
     facts: JsonObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class WithAliases:
+class WithAliases(Struct, frozen=True, kw_only=True):
     share: Share
     most: Share | None = None
     names: Names = ()
@@ -69,8 +67,7 @@ def test_what_has_its_default_is_not_written() -> None:
 def test_a_type_without_a_form_is_an_error() -> None:
     """It would be written as something that cannot be read back."""
 
-    @dataclass
-    class Odd:
+    class Odd(Struct):
         number: complex
 
     with pytest.raises(TypeError, match="no form for the field 'number' of Odd"):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from honestone.core.judging.needs import KeyNeed, MachineNeeds
 from honestone.core.record.plan import Bundle, BundleFile, Plan

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from typing import Any
 
 from hypothesis import given
+from msgspec.structs import fields
 
 from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.judging.ballot import AskedCriterion, Question, asked_criteria

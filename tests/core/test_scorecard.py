@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from honestone.core.judging.ballot import CHECK, Ballot, Mark, ballot_from_plain, ballot_to_plain
 from honestone.core.judging.rubric import Check, Criterion, Item, Key, Rubric, Rule

@@ -5,13 +5,13 @@ to be known for PASSED.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from honestone.core.belief.suite import CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.verdict import TextBelief

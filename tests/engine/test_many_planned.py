@@ -10,12 +10,12 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 from tests.report.test_suite_figures import log_of
 
 from honestone.adapters.stores.memory import MemoryStore

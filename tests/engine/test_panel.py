@@ -5,11 +5,11 @@ twice for nothing.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 from typing import Any
 
 import engine_world as world
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,7 +60,7 @@ def test_a_question_has_no_place_for_what_a_judge_must_not_know() -> None:
     names = {
         field.name
         for noun in (Question, AskedCriterion, Item)
-        for field in dataclasses.fields(noun)
+        for field in msgspec.structs.fields(noun)
     }
     assert names == {
         "artifact",
@@ -689,7 +689,7 @@ def test_required_evidence_has_to_stand_in_the_text(quote: str, stands: bool) ->
 def test_evidence_is_looked_up_in_the_output_when_there_is_one() -> None:
     """What a target produced is what the judge was shown."""
     said = {"a": {"met": True, "evidence": "forty-two"}, "b": True}
-    asked = dataclasses.replace(QUESTION, output="The answer is forty-two.")
+    asked = msgspec.structs.replace(QUESTION, output="The answer is forty-two.")
     panel = world.panel([ScriptedJudge(said)], require_evidence=True)
     (found,) = world.run(panel.consult(asked))
     assert len(found.ballot.marks) == 3

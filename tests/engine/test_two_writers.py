@@ -5,12 +5,13 @@ changes no result.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.events import (

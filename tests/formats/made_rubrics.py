@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
 

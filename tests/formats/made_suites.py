@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
 from made_rubrics import points, rubrics, texts, thresholds
+from msgspec.structs import replace
 
 from honestone.core.judging.rubric import Rule
 from honestone.core.suite.case import (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rubrics import fractions, rubrics
+from msgspec.structs import replace
 
 from honestone.core.errors import RubricError
 from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric, Rule

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_suites import FOLDER, suites
+from msgspec.structs import replace
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Expect, Suite

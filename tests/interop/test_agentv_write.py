@@ -5,7 +5,6 @@ else the losses say what.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_rubrics import texts
 from made_suites import suites
+from msgspec.structs import replace
 
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.core.suite.case import (

@@ -5,7 +5,6 @@ back the same.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rubrics import decimals, rubrics, texts
+from msgspec.structs import replace
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.ballot import NOT_APPLICABLE, Ballot, Mark

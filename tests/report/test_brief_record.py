@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.report.test_suite_figures import CASE, log_of
 
 from honestone.adapters.stores.memory import MemoryStore

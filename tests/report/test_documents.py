@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from honestone.core.events import EvaluationStarted
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState, Mark, ballot_to_plain

@@ -10,8 +10,9 @@ import re
 import time
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypedDict
+
+from msgspec import Struct
 
 from honestone.adapters.endpoint import (
     Endpoint,
@@ -63,8 +64,7 @@ OTHER_ACCOUNT: Final = "add credit to that account, or name another judge (--jud
 LONG_KEY: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class StreamedAnswer:
+class StreamedAnswer(Struct, frozen=True):
     """The events of a streamed answer: JSON objects in the order in which they came."""
 
     events: Sequence[Json]
@@ -267,8 +267,7 @@ def _overflow(details: ErrorDetails, words: str, status: int, model: str) -> Cal
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorDetails:
+class ErrorDetails(Struct, frozen=True):
     """A server's own words about what went wrong, in whichever of the usual shapes they came."""
 
     message: str = ""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from honestone import ports
 from honestone.core.judging.choices import SandboxChoice
@@ -31,16 +32,14 @@ WORKER_TIMEOUT = 900.0
 TARGET_TIMEOUT = 300.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class TargetServer:
+class TargetServer(Struct, frozen=True, kw_only=True):
     """The server of a model API as a suite names it: None is the provider's own."""
 
     base_url: str | None = None
     api_key_env: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class AdapterContext:
+class AdapterContext(Struct, frozen=True, kw_only=True):
     """What every factory may need. `artifact` is the resolved path of what is improved; `person`
     gives whoever sits at the terminal (a `judges.human.Person`), where there is one. `cases` are
     those of the suite that a target is for, in `suite_folder`; `target_output` says what form its

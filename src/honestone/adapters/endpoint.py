@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from honestone.adapters.machine import key_in
 from honestone.core.judging.needs import NO_NEEDS, KeyNeed, MachineNeeds
@@ -16,8 +17,7 @@ from honestone.ports import CallFailed
 MAX_REPLY_BYTES: Final = 16_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class KeyVariable:
+class KeyVariable(Struct, frozen=True):
     """Where a key comes from: the first of these environment variables that is set. No names: no
     key is sent.
     """
@@ -49,8 +49,7 @@ class KeyVariable:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, kw_only=True):
     """One server as one provider speaks it. `timeout` is for a whole call, from the first byte out
     to
     the last byte in.
@@ -72,8 +71,7 @@ class Endpoint:
     max_bytes: int = MAX_REPLY_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointAnswer:
+class EndpointAnswer(Struct, frozen=True):
     """What came back over the wire, unread. Header names are in lower case."""
 
     status: int

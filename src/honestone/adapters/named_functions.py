@@ -15,13 +15,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TextIO
+
+from msgspec import Struct
 
 from honestone.adapters.targets._child import last_line
 from honestone.core.checking.checks import visible
@@ -33,8 +34,7 @@ _SHAPE: Final = "for example python:my_judge.py:judge, or python:my_package.judg
 _IS_INSIDE: Final[ContextVar[bool]] = ContextVar("is_inside", default=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedFunction:
+class NamedFunction(Struct, frozen=True, kw_only=True):
     """A function and what it is known by on record: its name, and the digest of its file."""
 
     function: Function

@@ -9,9 +9,10 @@ Packages add more of each kind by entry points: `core/plugins.py` has their cont
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from msgspec import Struct
 
 from honestone import ports
 from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 # the tables
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """What a factory is given: the name as written, what follows its colon, and what the adapter is
     to be called.
     """
@@ -51,8 +51,7 @@ class Named:
 Made = TypeVar("Made", bound=ports.Judge | ports.Worker | ports.Target | None, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryEntry(Generic[Made]):
+class RegistryEntry(Struct, Generic[Made], frozen=True):
     """One row of a table: a name, what it takes after a colon ("" is nothing), what it is, and how
     it is made.
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import cache, partial, wraps
 from inspect import Parameter, Signature, signature
@@ -25,6 +24,8 @@ from typing import (
 )
 
 import msgspec
+from msgspec import NODEFAULT
+from msgspec.structs import fields
 
 from honestone.app.doors import given
 from honestone.app.doors.telemetry import telemetry_of_python
@@ -136,8 +137,8 @@ def _with_each_option(declared: Signature) -> Signature:
             Parameter(
                 option.name,
                 Parameter.KEYWORD_ONLY,
-                default=Parameter.empty if option.default is MISSING else option.default,
-                annotation=option.type,
+                default=Parameter.empty if option.default is NODEFAULT else option.default,
+                annotation=JudgingOptions.__annotations__[option.name],
             )
             for option in fields(JudgingOptions)
             if option.name in JudgingKeywords.__annotations__

@@ -11,10 +11,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, Unpack
+
+from msgspec import Struct
 
 from honestone.api.calls import awaited, checked, make_judging, make_workspace, one_or_several
 from honestone.app.doors import given
@@ -277,8 +278,7 @@ def label(
     return collected
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageOptions:
+class PageOptions(Struct, frozen=True, kw_only=True):
     """The page that asks a person: its port (None is the usual one), and whether a browser opens."""
 
     port: int | None

@@ -9,9 +9,11 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.adapters.checks.code import program_words
 from honestone.core.checking.script import with_files
@@ -25,8 +27,7 @@ MOST_FILES: Final = 5_000
 MOST_BYTES: Final = 100_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """A file that is to be there too: `source`, and its name below the folder of what is written."""
 
     source: Path

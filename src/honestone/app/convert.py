@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.errors import UsageError
 from honestone.formats.source import ForeignRubric, Loss, SuiteSource, refuse_losses
@@ -32,8 +34,7 @@ SUITE_FORMATS: Final = (
 RUBRIC_FORMATS: Final = ("honestone", "autorubric")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
+class Conversion(Struct, frozen=True, kw_only=True):
     """The file in the other format, and what a person should know about the reading and the
     writing. `copies`: the files that it needs next to it, below its folder.
     """

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.suite.case import AttemptRule, Case, Suite
@@ -25,8 +27,7 @@ if TYPE_CHECKING:
     from honestone.app.carried_files import CarriedFiles
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenSuite:
+class WrittenSuite(Struct, frozen=True, kw_only=True):
     """The text of a suite, and what a person should know about it."""
 
     text: str
@@ -151,7 +152,7 @@ def _is_same_case(one: Case, other: Case) -> bool:
     named = {"id": other.id, "description": other.description, "variables": other.variables}
     if "description" in other.metadata:  # of a row of a table
         named["metadata"] = {**one.metadata, "description": one.description}
-    return replace(one, **named) == other  # type: ignore[arg-type]
+    return replace(one, **named) == other
 
 
 def _notes(suite: Suite, read: Suite) -> Iterator[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from honestone.core import events
 from honestone.core.errors import StoreError

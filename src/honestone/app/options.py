@@ -9,10 +9,8 @@ declares the option `--repeat`.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -30,23 +28,14 @@ from typing import (
     get_type_hints,
 )
 
+from msgspec import NODEFAULT, Struct, structs
+
 from honestone.core.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """What is declared of an option besides its type and default, which Python states.
+class _ByName(Struct, frozen=True, kw_only=True):
+    """What is given by its name alone when an option is declared."""
 
-    `name` is what is typed, where it is not the field's name with `-` for `_`; a flag that can be
-    denied has both forms (`--keep/--no-keep`). `above` is a bound that is itself too low.
-    `choices` are the words that are taken, where the type does not list them. `show_range`: help
-    and click's own messages show the bounds; without it only the request checks them. `is_folder`: a folder
-    that exists. `variables`: the first of these environment variables that is set is its default.
-    `old_names`: what was typed for it before; each still works, and no help shows it.
-    """
-
-    help: str | None = None
-    _: KW_ONLY
     name: str | None = None
     short: str | None = None
     metavar: str | None = None
@@ -62,8 +51,21 @@ class Option:
     old_names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Argument(Option):
+class Option(_ByName, frozen=True):
+    """What is declared of an option besides its type and default, which Python states.
+
+    `name` is what is typed, where it is not the field's name with `-` for `_`; a flag that can be
+    denied has both forms (`--keep/--no-keep`). `above` is a bound that is itself too low.
+    `choices` are the words that are taken, where the type does not list them. `show_range`: help
+    and click's own messages show the bounds; without it only the request checks them. `is_folder`: a folder
+    that exists. `variables`: the first of these environment variables that is set is its default.
+    `old_names`: what was typed for it before; each still works, and no help shows it.
+    """
+
+    help: str | None = None
+
+
+class Argument(Option, frozen=True):
     """The same for a value that is given by its place."""
 
 
@@ -82,8 +84,7 @@ _PLAIN: Final = (bool, int, float, Fraction, Path, str)
 REQUIRED: Final = inspect.Parameter.empty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class Declared(Struct, frozen=True, kw_only=True):
     """An option as it was declared. `kind` is the type of one value, `is_many` whether it takes
     several; `choices` are all words that it takes, besides numbers where `kind` is one.
     `only_python`: a field that takes objects as well.
@@ -154,8 +155,7 @@ class Declared:
         return " and ".join(words)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class Group(Struct, frozen=True, kw_only=True):
     """A field or parameter whose type is a class with options of its own."""
 
     field: str
@@ -230,8 +230,8 @@ def _named(of: Declaring) -> Iterator[_Named]:
         for one in inspect.signature(of).parameters.values():
             yield _Named(one.name, hints.get(one.name), one.default)
         return
-    for known in dataclasses.fields(of):
-        is_required = known.default is dataclasses.MISSING
+    for known in structs.fields(of):
+        is_required = known.default is NODEFAULT
         yield _Named(known.name, hints.get(known.name), REQUIRED if is_required else known.default)
 
 
@@ -240,7 +240,7 @@ def _parts(of: Declaring) -> Iterator[Declared | Group]:
         option = _option_in(hint)
         if option is not None:
             yield _declared(field, option, hint, default)
-        elif isinstance(hint, type) and dataclasses.is_dataclass(hint) and parts(hint):
+        elif isinstance(hint, type) and issubclass(hint, Struct) and parts(hint):
             yield Group(field=field, of=hint)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from honestone.adapters.context import CLIS, DEFAULT_MODELS
 from honestone.adapters.keys import is_trusted, leaves
@@ -34,8 +35,7 @@ ALWAYS: Final = {
 FAMILIES: Final = {"codex": "openai", "claude": "anthropic", "gemini": "google"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readiness:
+class Readiness(Struct, frozen=True, kw_only=True):
     """One thing that can judge or work. `hint` says what to type where it is not ready."""
 
     name: str
@@ -47,8 +47,7 @@ class Readiness:
     family: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadinessReport:
+class ReadinessReport(Struct, frozen=True, kw_only=True):
     """What `honestone doctor` prints. `named_workers` are those of the settings."""
 
     judges: tuple[Readiness, ...]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from honestone.core.errors import StoreError
 from honestone.system.trust.own_stores import (
@@ -114,8 +115,7 @@ def _was_made_here(folder: Path) -> bool:
     return was_made_here(folder)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreContents:
+class StoreContents(Struct, frozen=True, kw_only=True):
     """What is in a store that is to be taken in. `kinds` counts its runs; `odd` names triggers and
     views, which no version of ours makes.
     """

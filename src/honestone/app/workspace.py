@@ -7,10 +7,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.record.store_address import StoreAddress, store_address
@@ -30,8 +31,7 @@ STORE = ".honestone"
 _WRITTEN: Final = ("*", "*/*", "step/*/*", "step/*/*/*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(Struct, frozen=True, kw_only=True):
     """What a door that works for somebody else keeps to: the real folders that paths are in, and
     whether `commands` that the workspace names may run.
     """
@@ -53,8 +53,7 @@ class Bounds:
         return path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
+class Workspace(Struct, frozen=True, kw_only=True):
     """`folder` is where relative paths and commands start (absolute); `store` is the folder of this
     account's store. Where runs are kept in a `shared` store, that folder holds only what belongs to
     this machine: drafts, steps, reports.

@@ -5,10 +5,10 @@ rest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from typing import Final
 
 import click
+from msgspec.structs import asdict
 
 from honestone import __version__
 from honestone.app.readiness import ALWAYS, Readiness, ReadinessReport, look_around

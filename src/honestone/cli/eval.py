@@ -7,11 +7,11 @@ the others, and these are refused rather than ignored (`_refuse_given`).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
 import click
+from msgspec.structs import replace
 
 from honestone.app.judging.evaluate import ArtifactOptions, EvaluateRequest, evaluate
 from honestone.app.judging.evaluated import Evaluated

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from msgspec import Struct, field
 
 from honestone.app.judging.evaluated import Evaluated
 from honestone.app.judging.texts import TextsRequest, evaluate_texts
@@ -79,8 +80,7 @@ def refuse_other_text_formats(form: str) -> None:
         )
 
 
-@dataclass(slots=True)
-class RowPrinter:
+class RowPrinter(Struct):
     """Prints rows as they come where the format allows it, so that memory stays flat over a long
     table; else keeps them for the end.
     """

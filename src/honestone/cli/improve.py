@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import click
+from msgspec.structs import replace
 
 from honestone.app.improving.improve import improve as improve_artifact
 from honestone.app.improving.loop import ImprovementRequest

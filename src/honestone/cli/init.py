@@ -8,11 +8,11 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import click
+from msgspec import Struct, field
 
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
@@ -27,8 +27,7 @@ _MARKDOWN = (".md", ".markdown")
 _FIRST = ("readme.md", "readme.markdown", "skill.md")
 
 
-@dataclass(slots=True)
-class _Done:
+class _Done(Struct):
     """What was written and what was left alone, each with a remark."""
 
     written: dict[str, str] = field(default_factory=dict)

@@ -150,7 +150,7 @@ def _click_type(one: Declared) -> Any:
 _FOLDER: Final = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
-class StoreOption(Option):
+class StoreOption(Option, frozen=True):
     """Its value is kept in the context, where `terminal.here` finds it."""
 
 

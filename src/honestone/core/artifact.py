@@ -6,24 +6,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 
 def digest_of(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One file of a version: its bytes and whether it may be executed."""
 
     data: bytes
     executable: bool = False
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(Struct, frozen=True, dict=True):
     """The content of an artifact at one moment.
 
     `files` maps a path relative to the artifact (POSIX, sorted) to its entry. A file artifact has
@@ -96,8 +95,7 @@ def as_text(data: bytes) -> str | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A version together with the path that the person named."""
 
     path: str

@@ -11,7 +11,6 @@ far, by all processes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import repeat
 from typing import (
@@ -24,6 +23,8 @@ from typing import (
     TypedDict,
     TypeVar,
 )
+
+from msgspec import Struct, field
 
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import Delivery, Standing
@@ -49,8 +50,7 @@ Role: TypeAlias = Literal["panel", "holdout"]
 Limit: TypeAlias = int | float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """One thing that happened in a run."""
 
     type: ClassVar[str] = ""
@@ -59,23 +59,20 @@ class Event:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending(Event):
+class Spending(Event, frozen=True, kw_only=True):
     """An event that says what something cost."""
 
     spend: Spend = field(default_factory=Spend)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgesAnswered(Spending):
+class JudgesAnswered(Spending, frozen=True, kw_only=True):
     """What judges answered. `by_judge`: the part of each in `spend`, where several were asked."""
 
     ballots: tuple[Ballot, ...] = ()
     by_judge: Mapping[str, Spend] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Started(Event):
+class Started(Event, frozen=True, kw_only=True):
     """The first event of a run. `contract` is the document that `contract_id` is the digest of;
     `rule` combines votes; `panel` are the judges; `limits` are calls, minutes and usd, for loops
     rounds and patience too.
@@ -108,8 +105,7 @@ def judged_by(
     return JudgedBy(contract=document, contract_id=id, rule=rule, panel=tuple(panel), limits=limits)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableColumns:
+class TableColumns(Struct, frozen=True, kw_only=True):
     """Which columns of a table are what: the text that is judged, the id, the input, the reference
     and the group of a row.
     """
@@ -129,8 +125,7 @@ class TableFacts(TypedDict, total=False):
     min_pass_rate: Fraction | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationStarted(Started):
+class EvaluationStarted(Started, frozen=True, kw_only=True):
     """A run of `eval` over artifacts."""
 
     kind = "eval"
@@ -144,8 +139,7 @@ class EvaluationStarted(Started):
     min_pass_rate: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartedArtifact:
+class StartedArtifact(Struct, frozen=True, kw_only=True):
     """What a run is about, by path and digest. A folder says so."""
 
     path: str
@@ -153,8 +147,7 @@ class StartedArtifact:
     is_folder: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseStarted(Started):
+class NoiseStarted(Started, frozen=True, kw_only=True):
     """A run of `noise`: the same bytes are judged `looks` times."""
 
     kind = "noise"
@@ -165,8 +158,7 @@ class NoiseStarted(Started):
     rubric_path: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditStarted(Started):
+class AuditStarted(Started, frozen=True, kw_only=True):
     """A run of `audit`. `left_out`: the probes that could not be made of this rubric and artifact,
     and why. `fresh`: no answer from before it counts.
     """
@@ -180,8 +172,7 @@ class AuditStarted(Started):
     fresh: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationStarted(Started):
+class CalibrationStarted(Started, frozen=True, kw_only=True):
     """What `calibrate` compares: the answers of the run `of_run` with `labels`, whose artifacts are
     named as in that run.
     `outdated`: labels left out because their artifact has changed since. `population`: the
@@ -199,8 +190,7 @@ class CalibrationStarted(Started):
     rubric_path: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopStarted(Started):
+class LoopStarted(Started, frozen=True, kw_only=True):
     """A run of a loop: what is improved, by whom, and by which policy versions are kept. `deliver`:
     the `best` version, or only one that `passed`; to `output` if that is given. `tolerance`
     (points): a fall below that is noise, as measured by the run `noise_run`; without one it is the
@@ -220,8 +210,7 @@ class LoopStarted(Started):
     noise_run: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImprovementStarted(LoopStarted):
+class ImprovementStarted(LoopStarted, frozen=True, kw_only=True):
     """A loop in which judges look at versions. `packed`: what a judge was shown of an original too
     big for it.
     """
@@ -230,8 +219,7 @@ class ImprovementStarted(LoopStarted):
     packed: Mapping[str, PlainPacked] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartedSuite:
+class StartedSuite(Struct, frozen=True, kw_only=True):
     """The suite of a run. `dialect` is the format it was read in."""
 
     path: str
@@ -239,8 +227,7 @@ class StartedSuite:
     dialect: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteImprovementStarted(LoopStarted):
+class SuiteImprovementStarted(LoopStarted, frozen=True, kw_only=True):
     """A loop in which the splits of a suite score versions: `rubric` steers, `certifying`
     certifies.
 
@@ -258,14 +245,16 @@ class SuiteImprovementStarted(LoopStarted):
     mock: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCase:
+class RecordedCase(Struct, frozen=True, eq=False):
     """A case as it was when the run began, made only when it is needed: `runs` reads many, and
-    needs none. `made_of`: the case, where it is at hand.
+    needs none. `made_of`: the case, where it is at hand; two are equal whether it is or not.
     """
 
     plain: JsonObject
-    made_of: Case | None = field(default=None, compare=False, repr=False)
+    made_of: Case | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RecordedCase) and self.plain == other.plain
 
     @classmethod
     def of(
@@ -318,8 +307,7 @@ class RecordedCase:
         return case_from_plain(self.plain, rubric)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteStarted(Started):
+class SuiteStarted(Started, frozen=True, kw_only=True):
     """A run over the cases of a suite. `side` is `baseline` or another name for what an artifact is
     compared with.
 
@@ -354,16 +342,14 @@ class SuiteStarted(Started):
     label: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartedColumn:
+class StartedColumn(Struct, frozen=True, kw_only=True):
     """A column of a table: its name there, and the run that it is."""
 
     name: str
     run: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableStarted(Started):
+class TableStarted(Started, frozen=True, kw_only=True):
     """One suite with several targets or artifacts: each is a run of its own, a column."""
 
     kind = "table"
@@ -372,8 +358,7 @@ class TableStarted(Started):
     columns: tuple[StartedColumn, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagesStarted(Started):
+class StagesStarted(Started, frozen=True, kw_only=True):
     """A run of all stages over a skill. `lessons` are what earlier runs taught, as the worker is
     shown them.
     """
@@ -391,8 +376,7 @@ class StagesStarted(Started):
     lessons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopImported(Started):
+class LoopImported(Started, frozen=True, kw_only=True):
     """A loop that another tool ran: the `state` that it left in the file `path`. Nothing of it was
     judged by us.
     """
@@ -404,8 +388,7 @@ class LoopImported(Started):
     state: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactJudged(JudgesAnswered):
+class ArtifactJudged(JudgesAnswered, frozen=True, kw_only=True):
     """One artifact of an `eval` run. `output` is what a target made of it; `error` says why nothing
     was judged; `packed` what a judge, by its id, was shown of a text too big for it. `group` is that
     of a row of a table.
@@ -432,8 +415,7 @@ class CheckedArtifact(NamedTuple):
     answers: object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactsChecked(Event):
+class ArtifactsChecked(Event, frozen=True, kw_only=True):
     """Many artifacts of an `eval` run that text checks alone judged. `groups`: those of the rows of
     a table, in the order of `artifacts`; empty where it has none.
     """
@@ -459,8 +441,7 @@ def judged_in(event: Event) -> Iterator[ArtifactJudged]:
         yield from event.judged()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookTaken(JudgesAnswered):
+class LookTaken(JudgesAnswered, frozen=True, kw_only=True):
     """One look of a run of `noise`, counted from 1."""
 
     type = "look"
@@ -468,8 +449,7 @@ class LookTaken(JudgesAnswered):
     number: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeAnswered(Spending):
+class ProbeAnswered(Spending, frozen=True, kw_only=True):
     """What one judge answered to one question of an `audit`, about the `version` that it was shown.
     `known`: the items whose answer is known; `on`: the question whose answers it is compared with;
     `quoted`: the items that it credits with words it quotes, `unfound` those of them whose words it
@@ -488,8 +468,7 @@ class ProbeAnswered(Spending):
     unfound: tuple[Key, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputProduced(Spending):
+class OutputProduced(Spending, frozen=True, kw_only=True):
     """What a target made of one case. `diff` is the change of its workspace, `files` the digest of
     the workspace afterwards, where checks look at it, and `start` that of the workspace as it was
     set up, where the two differ.
@@ -508,8 +487,7 @@ class OutputProduced(Spending):
     start: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptJudged(JudgesAnswered):
+class AttemptJudged(JudgesAnswered, frozen=True, kw_only=True):
     """That output, judged. One that was `refused` counts only as long as the attempt has no other
     judgement.
     """
@@ -522,8 +500,7 @@ class AttemptJudged(JudgesAnswered):
     refused: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CasePassedBy(Event):
+class CasePassedBy(Event, frozen=True, kw_only=True):
     """A case that was not run."""
 
     type = "passed-by"
@@ -532,8 +509,7 @@ class CasePassedBy(Event):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DuplicateWork(Spending):
+class DuplicateWork(Spending, frozen=True, kw_only=True):
     """What an attempt cost that another process had put on record first. Only its `spend` counts."""
 
     type = "duplicate"
@@ -542,8 +518,7 @@ class DuplicateWork(Spending):
     attempt: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SidesCompared(Event):
+class SidesCompared(Event, frozen=True, kw_only=True):
     """How a suite run compares with its baseline, and what is known of a skill that is tried."""
 
     type = "compared"
@@ -551,8 +526,7 @@ class SidesCompared(Event):
     sides: SidesComparison
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseAnswers:
+class CaseAnswers(Struct, frozen=True, kw_only=True):
     """What is known of one case with one version. `text`: the digest of what its judges are shown,
     so that cases with equal ones are one text. `rubric`: the key of what they answer. `certain`:
     whether it passes, where no judge can change that. `is_short` and `is_turned`: as of a
@@ -570,8 +544,7 @@ class CaseAnswers:
     ballots: tuple[Ballot, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BallotCast(Spending):
+class BallotCast(Spending, frozen=True, kw_only=True):
     """One judge's answers about a version; `draw` counts its looks at that version from 0. In a
     loop over a suite the judge is a split, and `of_run` its run; `judges` (id, state, reason) and
     `flags` are those of that run, and `cases` what its judges answered, where they are asked by
@@ -590,8 +563,7 @@ class BallotCast(Spending):
     cases: tuple[CaseAnswers, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateTried(Spending):
+class CandidateTried(Spending, frozen=True, kw_only=True):
     """One of several proposals of a round, read from bytes. `version` is there only where it
     changed something for good.
     """
@@ -607,8 +579,7 @@ class CandidateTried(Spending):
     diff: Mapping[str, int] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateRanked(Spending):
+class CandidateRanked(Spending, frozen=True, kw_only=True):
     """How good a panel finds an edit (0-1) before it is run; None: the panel could not say."""
 
     type = "ranked"
@@ -630,8 +601,7 @@ class RecordedCandidate(TypedDict):
     detail: NotRequired[str | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditProposed(Spending):
+class EditProposed(Spending, frozen=True, kw_only=True):
     """What a round's worker did, read from bytes. `base` is the version it started from, where that
     is not the one kept last; `items` are the unmet ones it was given, where they are not those of
     the scorecard of `base`; `candidate` is the chosen one of `candidates`, whose spend is theirs.
@@ -652,8 +622,7 @@ class EditProposed(Spending):
     candidates: Sequence[RecordedCandidate] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionAccepted(Event):
+class VersionAccepted(Event, frozen=True, kw_only=True):
     """The version of a round is kept. `before` and `after`: what was believed of the version that
     it started from and of this one, where the policy has beliefs.
     """
@@ -667,8 +636,7 @@ class VersionAccepted(Event):
     after: Standing | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionRejected(Event):
+class VersionRejected(Event, frozen=True, kw_only=True):
     """The version of a round is given up. `before` and `after` as in `VersionAccepted`, where it
     was judged.
     """
@@ -681,8 +649,7 @@ class VersionRejected(Event):
     after: Standing | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryBegun(Event):
+class DeliveryBegun(Event, frozen=True, kw_only=True):
     """The person's file is about to hold this version. `modes` (by path): of files whose mode is
     lost by that.
     """
@@ -693,8 +660,7 @@ class DeliveryBegun(Event):
     modes: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryDone(Event):
+class DeliveryDone(Event, frozen=True, kw_only=True):
     """The person's file holds this version. `undone`: the original, because somebody asked for it
     back.
     """
@@ -705,8 +671,7 @@ class DeliveryDone(Event):
     undone: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageDone(Spending):
+class StageDone(Spending, frozen=True, kw_only=True):
     """What a stage of a round came to, and the file that holds the same `document`. `of_runs` is
     the part of `spend` of each run of the suite.
     """
@@ -720,8 +685,7 @@ class StageDone(Spending):
     of_runs: Mapping[str, Spend] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitReached(Spending):
+class LimitReached(Spending, frozen=True, kw_only=True):
     """A limit is used up; `reason` names its option. `of_run`: it ended that run of a split, which
     had
     used `spend`;
@@ -735,8 +699,7 @@ class LimitReached(Spending):
     of_runs: Mapping[str, Spend] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnPicked(Event):
+class ColumnPicked(Event, frozen=True, kw_only=True):
     """The cheapest column that passes, by name; None where none does."""
 
     type = "picked"
@@ -744,8 +707,7 @@ class ColumnPicked(Event):
     column: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFinished(Event):
+class RunFinished(Event, frozen=True, kw_only=True):
     """The last event. `result` is a verdict, or how a loop ended; `changed` are files that judge,
     where they changed. `figures` are what a list of runs shows of it, `delivery` is what a loop
     delivers.
@@ -760,8 +722,7 @@ class RunFinished(Event):
     figures: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherEvent(Event):
+class OtherEvent(Event, frozen=True, kw_only=True):
     """An event that this version does not know. Nothing follows from it."""
 
     name: str

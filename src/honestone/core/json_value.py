@@ -1,5 +1,5 @@
 """Values from outside: plain JSON, which is arbitrary in files and replies and is hashed; texts,
-made safe to show in notes; dataclasses as the JSON objects that are kept of them, and back.
+made safe to show in notes; records as the JSON objects that are kept of them, and back.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
 from functools import cached_property
 from math import isfinite
 from types import MappingProxyType, NoneType, UnionType
@@ -28,6 +27,8 @@ from typing import (
     is_typeddict,
 )
 
+from msgspec import NODEFAULT, Struct
+
 # msgspec, which reads records into classes, has no types that name themselves.
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -35,6 +36,7 @@ else:
     Json = object
 JsonObject: TypeAlias = Mapping[str, Json]
 T = TypeVar("T")
+R = TypeVar("R", bound=Struct)
 _SAME: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -234,7 +236,7 @@ class _Field(NamedTuple):
     form: Form
 
 
-class Codec(Generic[T]):
+class Codec(Generic[R]):
     """Records of a class as JSON objects, and back.
 
     What is on record has to stay readable for years, so the format follows from the declaration of
@@ -251,7 +253,7 @@ class Codec(Generic[T]):
 
     def __init__(
         self,
-        of: Callable[..., T],
+        of: type[R],
         forms: Mapping[object, Form],
         *,
         always: Collection[str] = (),
@@ -272,20 +274,16 @@ class Codec(Generic[T]):
     def _fields(self) -> list[_Field]:
         """Raises TypeError for a field whose type has no form."""
         types = get_type_hints(self._make, localns=dict(self._stand_ins))
-        declared = [
-            one
-            for one in fields(self._make)  # type: ignore[arg-type]
-            if one.name not in self._never
-        ]
-        in_order = sorted(declared, key=lambda one: one.name in self._last)
+        declared = [one for one in _with_defaults(self._make) if one[0] not in self._never]
+        in_order = sorted(declared, key=lambda one: one[0] in self._last)
         return [
             _Field(
-                one.name,
-                self._keys.get(one.name, one.name),
-                MISSING if one.name in self._always else _default_of(one),
-                self._form_of(one.name, types[one.name]),
+                name,
+                self._keys.get(name, name),
+                NODEFAULT if name in self._always else default,
+                self._form_of(name, types[name]),
             )
-            for one in in_order
+            for name, default in in_order
         ]
 
     @cached_property
@@ -296,11 +294,10 @@ class Codec(Generic[T]):
         kinds = [kind for kind in _alternatives(hint) if kind is not NoneType]
         form = self._forms.get(kinds[0]) if len(kinds) == 1 else None
         if form is None and not all(map(_is_json, kinds)):
-            owner = self._make.__name__ if isinstance(self._make, type) else self._make
-            raise TypeError(f"no form for the field {name!r} of {owner}, a {hint}")
+            raise TypeError(f"no form for the field {name!r} of {self._make.__name__}, a {hint}")
         return form or _AS_IT_IS
 
-    def write(self, record: T) -> dict[str, Json]:
+    def write(self, record: R) -> dict[str, Json]:
         plain: dict[str, Json] = {}
         for name, key, default, form in self._fields:
             value = getattr(record, name)
@@ -308,7 +305,7 @@ class Codec(Generic[T]):
                 plain[key] = form.write(value)
         return plain
 
-    def read(self, plain: JsonObject, **more: object) -> T:
+    def read(self, plain: JsonObject, **more: object) -> R:
         """`more` are the fields that are not stored. Names that are not known are left out. Raises
         TypeError, ValueError or KeyError for a record that is not whole.
         """
@@ -318,8 +315,16 @@ class Codec(Generic[T]):
         return self._make(**more)
 
 
-def _default_of(one: Field[object]) -> object:
-    return one.default if one.default_factory is MISSING else one.default_factory()
+def _with_defaults(of: type[Struct]) -> Iterator[tuple[str, object]]:
+    """The fields of a record with their defaults, NODEFAULT where a field has none.
+
+    Not by `msgspec.structs.fields`: it resolves all types, also those that have a stand-in.
+    """
+    defaults = of.__struct_defaults__
+    required = (NODEFAULT,) * (len(of.__struct_fields__) - len(defaults))
+    for name, default in zip(of.__struct_fields__, (*required, *defaults), strict=True):
+        make = getattr(default, "factory", None)
+        yield name, default if make is None else make()
 
 
 def _alternatives(type: object) -> tuple[object, ...]:

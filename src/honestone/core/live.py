@@ -4,8 +4,9 @@ asked and has answered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 # Seconds after which a record is kept again although nothing has changed.
 BEAT: Final = 1.0
@@ -16,8 +17,7 @@ JudgeNow: TypeAlias = Literal["asked", "answered", "failed"]
 RunNow: TypeAlias = Literal["running", "interrupted", "finished"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveJudge:
+class LiveJudge(Struct, frozen=True, kw_only=True):
     """A judge's questions: how many were put to it, how many it `answered`, and to how many it
     `failed` to give a ballot.
 
@@ -31,8 +31,7 @@ class LiveJudge:
     failed: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveRun:
+class LiveRun(Struct, frozen=True, kw_only=True):
     """A run that is under way. `done` of `total` artifacts, cases, questions or rounds, `failing`
     of them so far.
 
@@ -53,8 +52,7 @@ class LiveRun:
     has_ended: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredLive:
+class StoredLive(Struct, frozen=True, kw_only=True):
     """The last record of a run, and how many seconds ago it was kept."""
 
     live: LiveRun

@@ -8,12 +8,12 @@ entry becomes a judge, a check, a format and so on. This module only declares th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtensionPoint:
+
+class ExtensionPoint(Struct, frozen=True, kw_only=True):
     """One entry-point group and what an entry in it has to be.
 
     `noun` is what an entry adds, in error messages. `used_as` shows where its name is typed.

@@ -8,10 +8,11 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pkgutil import get_data
 from typing import ClassVar, NotRequired, TypeAlias, TypedDict
+
+from msgspec import Struct
 
 from honestone.core.json_value import Json
 
@@ -33,8 +34,7 @@ def table_json(name: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleText:
+class RuleText(Struct, frozen=True, kw_only=True):
     """What a linter says of a rule: why it matters, what was found, what to do; what was found
     fills the {names}.
     """

@@ -7,9 +7,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.checking.checks import visible
@@ -297,8 +300,7 @@ def _with_changes(output: Output, folder: Folder, needs_files: bool) -> Output:
         )
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(msgspec.Struct):
     """A case's workspace for one attempt, where it has one. `wrong` says why it cannot be used."""
 
     folder: Folder | None = None

@@ -5,9 +5,10 @@ its own replies too.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import fields, replace
 from itertools import chain
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from honestone.core.suite.case import Message, as_prompt
 from honestone.core.suite.trace import Trace
@@ -37,8 +38,8 @@ async def converse(ask: Callable[[Task], Awaitable[Output]], task: Task) -> Outp
         duration_ms=sum(one.duration_ms for one in outputs),
         usage=Usage(
             **{
-                one.name: _sum([getattr(o.usage, one.name) for o in outputs])
-                for one in fields(Usage)
+                name: _sum([getattr(o.usage, name) for o in outputs])
+                for name in Usage.__struct_fields__
             }
         ),
         trace=_trace([one.trace or Trace() for one in outputs], [one.text for one in outputs]),

@@ -19,13 +19,14 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby, islice
 from operator import length_hint
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
+from msgspec import Struct, field
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.checking.checks import CheckAnswer, TextCheck
@@ -62,8 +63,7 @@ class BulkJudged(NamedTuple):
     recorded: msgspec.Raw
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedSubject:
+class JudgedSubject(Struct, frozen=True, kw_only=True):
     """One thing to judge that is at hand: an artifact that was read, or a row of a table.
 
     `name` is what it is called on record, `asked_as` what judges read as its name. `problem` says why there
@@ -79,8 +79,7 @@ class JudgedSubject:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """One criterion's marks on some text and the same as JSON, shared by all artifacts that got
     them.
     """
@@ -90,8 +89,7 @@ class _Part:
     json: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Criterion:
+class _Criterion(Struct, frozen=True):
     """One criterion's checks. `seen` knows the parts by what the checks said, `recorded` by their
     JSON.
     """
@@ -253,8 +251,7 @@ def _spent_on(output: Output) -> Spend:
     return spend
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True, kw_only=True, dict=True):
     """One `eval` run over artifacts, whose paths start at `base`. `exclude` are real paths (rubric,
     suite) that do not belong to a folder; `looked_at` holds artifacts already read, dropped once
     they are judged; `asked_as` is what judges hear for the names of some; `changed` names the files
@@ -279,22 +276,24 @@ class Evaluation:
     changed: Callable[[], Sequence[str]] = tuple
     # What telemetry hears the scores of; None tells it none.
     scorer: Scorer | None = None
-    _asks_judges: bool = field(init=False)
-    _packing: Sequence[Seat] = field(init=False)
-    live: Live = field(init=False)
 
-    def __post_init__(self) -> None:
-        meter = self.evaluator.panel.meter
-        live = Live(
+    @cached_property
+    def live(self) -> Live:
+        return Live(
             kind="eval",
             run=self.run,
             journal=self.store.journal,
-            meter=meter,
+            meter=self.evaluator.panel.meter,
             observer=self.observer,
         )
-        object.__setattr__(self, "live", live)
-        object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
-        object.__setattr__(self, "_packing", packing_seats(self.evaluator.panel.seats))
+
+    @cached_property
+    def _asks_judges(self) -> bool:
+        return self.evaluator.rubric.asks_judges
+
+    @cached_property
+    def _packing(self) -> Sequence[Seat]:
+        return packing_seats(self.evaluator.panel.seats)
 
     def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[JudgedArtifact]:
         """Judgements in the order of the paths, some at a time. Each is on record before it is

@@ -5,10 +5,12 @@ judges certify; over a suite its splits are run with every version.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.errors import UsageError
@@ -169,8 +171,7 @@ def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitRun:
+class SplitRun(Struct, frozen=True, kw_only=True):
     """One version's run over one split. `spend` is all it cost, `earlier` what of that an earlier
     process spent.
 

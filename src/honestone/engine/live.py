@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from honestone.core.judging.spend import Meter
 from honestone.core.live import JudgeNow, LiveJudge, LiveRun
@@ -21,16 +22,14 @@ from honestone.ports import Journal, Observer, Span
 from honestone.system.telemetry import NO_TELEMETRY, run_under_way
 
 
-@dataclass(slots=True)
-class _Judge:
+class _Judge(Struct):
     asked: int = 0
     answered: int = 0
     failed: int = 0
     last: JudgeNow = "asked"
 
 
-@dataclass(eq=False, kw_only=True)
-class Live:
+class Live(Struct, eq=False, kw_only=True):
     """The run `run` while it is under way; `kind` says what it does. `is_sum`: it is only its
     parts, such as the columns of a table.
     """

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic
+
+from msgspec.structs import asdict, replace
 
 from honestone.core import events
 from honestone.core.artifact import Version

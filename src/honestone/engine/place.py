@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from honestone.core.artifact import Entry, Version, digest_of
 from honestone.core.editing.proposal import MAX_DIFF, MAX_GROWTH
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
     from honestone.ports import Journal, Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where the artifact is. `siblings` are files in its folder that are not part of it, `exclude`
     their real paths.
 
@@ -51,7 +52,7 @@ class Place:
 
     def __post_init__(self) -> None:
         if self.home is None or self.home.path != self.target:
-            object.__setattr__(self, "home", Home.of(self.target))
+            force_setattr(self, "home", Home.of(self.target))
 
     @property
     def own_name(self) -> str:

@@ -15,8 +15,10 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from honestone.core.errors import StoreAway, StoreError
 from honestone.core.record.queue import MISSED, TRIES, QueuedCase, RefusedRun, RunnerCard

@@ -15,6 +15,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
 
+import msgspec
+
 from honestone.core.belief.stated import EVEN
 from honestone.core.belief.suite import NOWHERE, CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.verdict import TextBelief
@@ -55,8 +57,7 @@ _Open = TypeVar("_Open")
 Key: TypeAlias = tuple[str, int]
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(msgspec.Struct):
     """An attempt whose judges are asked from here. Of the looks `seen` so many were `known` to the
     loop, and so many `recalled` from the record. `name`: of the text.
     """

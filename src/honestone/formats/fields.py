@@ -5,11 +5,11 @@ the reference pages use it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from honestone.core.tables import table_text
 
@@ -20,8 +20,7 @@ VERSION: Final = 1
 Takes: TypeAlias = str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class Field(Struct, frozen=True, kw_only=True):
     """One key: what it takes, what it means, what holds without it. `also` are spellings of other
     tools and habits.
     """
@@ -34,8 +33,7 @@ class Field:
     also: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shape:
+class Shape(Struct, frozen=True, kw_only=True, dict=True):
     """A mapping with known keys. `short` says what it may be instead of a mapping.
 
     `rows` has a line for each key: `key | takes | default | other spellings | example | meaning`.

@@ -14,11 +14,11 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
@@ -236,8 +236,7 @@ def _quotes(value: object) -> Iterator[LabelQuote]:
 # one at a time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelsFile:
+class LabelsFile(Struct, frozen=True, kw_only=True):
     """A file that labels are added to. `columns` are those of a CSV table; None: JSON lines."""
 
     path: Path

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from honestone.core.errors import ContractMismatch, FileError
 from honestone.core.json_value import json_once
@@ -28,8 +29,7 @@ def lock_path(rubric: Path) -> Path:
     return rubric.with_name(f"{rubric.name}.lock")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesThatJudge:
+class FilesThatJudge(Struct, frozen=True, kw_only=True):
     """The digests of files by name. `outside`: as seen from the lock. `artifacts`: by its path,
     what an artifact holds of its own.
     """
@@ -38,8 +38,7 @@ class FilesThatJudge:
     artifacts: Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lock:
+class Lock(Struct, frozen=True, kw_only=True):
     """What a lock holds. `files` is None in one that an older version wrote, which knew only those
     of the contract.
     """

@@ -13,9 +13,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.errors import SettingsError, UsageError
 
@@ -82,8 +83,7 @@ class OutsideProject(UsageError):
     """A file names a path that is not in its project. Nothing of it was read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """`folder` is that of the file itself, `root` that of the project; all are real paths."""
 
     folder: Path

@@ -8,10 +8,14 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from msgspec.structs import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
@@ -45,8 +49,7 @@ def is_missing(text: str, *, has_answers: bool = False) -> bool:
     return not word or word == "None" or word.casefold() in _MISSING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class Columns(Struct, frozen=True, kw_only=True):
     """Which columns mean what: `unit` names the unit, `raters` rate (none: all others but
     `ignore`), `truth` is a rater too. What is not in `scale` (both ends included) is a gap.
     """
@@ -58,8 +61,7 @@ class Columns:
     scale: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffScale:
+class OffScale(Struct, frozen=True, kw_only=True):
     """A value that is left out because the scale does not have it. `unit` are the words of the
     unit's columns.
     """
@@ -69,8 +71,7 @@ class OffScale:
     value: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ratings:
+class Ratings(Struct, frozen=True, kw_only=True):
     """A table as it was read: columns of equal length by rater, the truth among them. All values
     are numbers, or all words.
 
@@ -94,8 +95,7 @@ class Ratings:
         return sum(1 for column in self.columns.values() for value in column if value is None)
 
 
-@dataclass(slots=True)
-class _Table:
+class _Table(Struct):
     """Rows with the line that each starts in, and the columns in the order in which they are first
     met.
     """

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from honestone.core.errors import FileError, SettingsError, StoreError
 from honestone.core.json_value import JsonObject, built

@@ -5,9 +5,10 @@ know about the reading.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Rubric
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from honestone.core.suite.case import Message, Suite
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(Struct, frozen=True, kw_only=True):
     """Something in a foreign file that has no meaning here. Refused unless the person accepts it
     (`--accept-loss`).
     """
@@ -34,8 +34,7 @@ class Loss:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeUse:
+class CodeUse(Struct, frozen=True, kw_only=True):
     """A place of a foreign file whose code is run when the suite is: `what` says it in words,
     `file`
     holds the code where it is not in the file itself. It runs only with a person's permission.
@@ -54,16 +53,14 @@ class CodeUse:
         return self.makes_cases and self.file is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyAt:
+class KeyAt(Struct, frozen=True, kw_only=True):
     """A key of a file, and its `file:line:column`; of a value that is in no file only the key."""
 
     key: str
     place: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenPrompt:
+class WrittenPrompt(Struct, frozen=True, kw_only=True):
     """A prompt as its file has it: its templates, and the file that holds it and nothing else."""
 
     label: str
@@ -71,8 +68,7 @@ class WrittenPrompt:
     file: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenCases:
+class WrittenCases(Struct, frozen=True, kw_only=True):
     """How a file writes its cases: prompts that the variables of each case fill in, and tables. `defaults` are variables of all cases, `variables` those of each, by its id;
     `tables` the tables of the cases that are rows of one.
     """
@@ -83,8 +79,7 @@ class WrittenCases:
     tables: Mapping[str, Path]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteSource:
+class SuiteSource(Struct, frozen=True, kw_only=True):
     """A suite as it was read. `dialect` names the format (`honestone`, `agentv-2`, `promptfoo`,
     ...).
 
@@ -116,8 +111,7 @@ class SuiteSource:
         return any(one.is_fetched for one in self.code)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignRubric:
+class ForeignRubric(Struct, frozen=True, kw_only=True):
     """A rubric read from another tool's file. `marks` are marks recorded in the file itself (item
     key to answer).
     """

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Generic, Literal, TypeAlias, TypedDict, TypeVar
@@ -602,8 +601,7 @@ D = TypeVar("D", bound=StageDocument)
 S = TypeVar("S", bound=Struct)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageFile(Generic[D]):
+class StageFile(Struct, Generic[D], frozen=True, kw_only=True):
     """One artifact as it was read: `body` is what it means to us, `document` all that it says,
     `marked` where.
     """

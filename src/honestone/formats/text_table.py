@@ -11,12 +11,12 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import msgspec
+from msgspec import Struct
 
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
@@ -39,16 +39,14 @@ _NOT_A_NUMBER: Final = ("nan", "NaN")
 _INDEX: Final = re.compile(r"__index_level_\d+__")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableRow:
+class TableRow(Struct, frozen=True, kw_only=True):
     """One row: its cells by column, and its place for messages (`replies.csv:3`)."""
 
     place: str
     cells: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextTable:
+class TextTable(Struct, frozen=True, kw_only=True):
     """A file that holds a table. `rows` reads it from the beginning each time.
 
     `kind`: `csv`, `jsonl`, `json` or `parquet`. `delimiter`: what parts the cells of CSV.

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from msgspec.structs import replace
 
 from honestone.core.errors import HonestoneError, RubricError, UsageError
 from honestone.core.json_value import is_integer, is_number

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Final, NamedTuple, Unpack
+
+from msgspec import Struct
 
 from honestone.api import evaluate
 from honestone.app.doors.given import GivenRubric, Judges
@@ -52,8 +53,7 @@ class _Asked(NamedTuple):
     reference: str | None
 
 
-@dataclass(slots=True)
-class _Budget:
+class _Budget(Struct):
     """Judge calls and US dollars of all candidates together; None: not limited."""
 
     max_calls: int | None

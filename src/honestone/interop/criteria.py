@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from honestone.core.checking.check_problems import check_problem
 from honestone.core.checking.checks import measures, own_bar

@@ -5,11 +5,12 @@ reference page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.tables import table_text
 from honestone.formats.syntax.reader import How, Keys, KnownKey, about, keys
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from honestone.formats.syntax.document import Document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class Reader(Struct, frozen=True, kw_only=True):
     """One foreign format. `signs` gives 0 (not it) to 100 (certainly it) by content alone, never by
     the file's name.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Unpack
+
+from msgspec.structs import replace
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.plugins import FORMATS

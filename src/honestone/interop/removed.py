@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.errors import UsageError
 from honestone.formats.syntax.document import Document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedFormat:
+class RemovedFormat(Struct, frozen=True, kw_only=True):
     """A format that is not read any more. `signs` are those of a `Reader`."""
 
     name: str

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.authoring import skill_text, suite_drafting
 from honestone.core.errors import FileError
@@ -31,16 +33,14 @@ LONGEST_ANSWER: Final = 4000
 SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One message of a person or of the agent."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Ask(Struct, frozen=True, kw_only=True):
     """The first thing asked in a session: what came, and what the person said to that. `taken`
     None: unknown.
     """
@@ -52,8 +52,7 @@ class Ask:
     corrections: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sessions:
+class Sessions(Struct, frozen=True, kw_only=True):
     """All that was found in files: an ask of each session, and what could not be read."""
 
     asks: tuple[Ask, ...]
@@ -317,8 +316,7 @@ _SECRET: Final = re.compile(
 HIDDEN: Final = "[a secret was here]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drafted:
+class Drafted(Struct, frozen=True, kw_only=True):
     """A suite made of sessions, with what a person should know."""
 
     suite: Suite

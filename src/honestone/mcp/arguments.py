@@ -6,17 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, cast
+from typing import Annotated, Any, Final, TypeVar, Union, cast
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from honestone.app.options import REQUIRED, Declared, parts
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 A = TypeVar("A", bound="Arguments")
 
@@ -40,8 +36,7 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Those of a call; an unknown one is an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedOption:
+class OfferedOption(Struct, frozen=True):
     """The options of a request that agents may choose, by field. Each is named, so that a new option
     is none of theirs until somebody decides that it is.
     """
@@ -95,10 +90,10 @@ def _first_clause(declared: Declared) -> str | None:
     return f"{_CLAUSE_END.split(words, maxsplit=1)[0].rstrip('.')}."
 
 
-def shared_values(given: Arguments, request: type[DataclassInstance]) -> dict[str, Any]:
+def shared_values(given: Arguments, request: type[Struct]) -> dict[str, Any]:
     """The arguments that a request has under the same names, paths as paths."""
     paths = {one.field for one in parts(request) if isinstance(one, Declared) and one.kind is Path}
-    names = {one.name for one in fields(request)} & set(given.__struct_fields__)
+    names = {*request.__struct_fields__} & {*given.__struct_fields__}
     return {
         name: Path(value) if name in paths and isinstance(value, str) else value
         for name, value in msgspec.structs.asdict(given).items()

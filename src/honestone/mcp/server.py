@@ -16,7 +16,6 @@ import sys
 import traceback
 import urllib.parse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -29,6 +28,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from honestone import __version__
@@ -64,8 +65,7 @@ _CODEX: Final = "x-codex-turn-metadata"
 _ROOTS_SECONDS: Final = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Failed:
+class _Failed(Struct, frozen=True, kw_only=True):
     """Why a call has no answer, in the words of the command."""
 
     words: str

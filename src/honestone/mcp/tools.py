@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from honestone.app.improving.improve import improve
 from honestone.app.improving.loop import EditOptions, ImprovementRequest, LoopOptions
@@ -178,8 +179,7 @@ class StepSubmit(Arguments, kw_only=True):
     compact: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAnswer:
+class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What a call came to: the command's JSON, its exit code, and the words for hosts that show
     nothing else.
     """
@@ -208,8 +208,7 @@ class ToolAnswer:
         return f"{text}\n{', '.join(known)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Where a tool works, and who hears of it. `session` is the host's, where it is known."""
 
     workspace: Workspace

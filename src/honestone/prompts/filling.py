@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple, cast
+
+from msgspec import Struct, field
 
 from honestone.core.artifact import Version, digest_of
 from honestone.core.judging.ballot import AskedCriterion, Question
@@ -42,8 +43,7 @@ CANARY: Final = Item(id="canary", requirement=INVENTED_WORD)
 # templates
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """The text between the places and the places' names, alternating; and the digest of the file."""
 
     pieces: tuple[str, ...]
@@ -292,8 +292,7 @@ def _answer_properties(kind: _Kind) -> Schemas:
 # requirements
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """One item: its criterion's heading if it is the first of a checklist, its words, and how it is
     answered.
     """
@@ -303,8 +302,7 @@ class _Line:
     below: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """The requirements of a call before they are numbered; and their numbers by those of the control
     items.
     """
@@ -414,8 +412,7 @@ def _safe_heading(heading: str) -> str:
 # control items
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnControls:
+class DrawnControls(Struct, frozen=True):
     """The control items of one prompt: `by_number` has number and requirement of each, in order."""
 
     by_number: tuple[tuple[int, str], ...]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.scorecard import read_gate_reason
@@ -23,8 +24,7 @@ from honestone.system.drawing import line
 LONGEST_QUOTE: Final = 400  # characters
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Miss:
+class Miss(Struct, frozen=True, kw_only=True):
     """One thing that a case misses, each text on one line and harmless on a terminal.
 
     `glyph`: `no`, `unknown` (not answered) or `warn` (could not be tried), a name of

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 # Characters compared of each side; words are compared with all others, so long texts are cut first.
 LONGEST: Final = 2000
@@ -19,8 +20,7 @@ _BACK: Final = 160  # characters shown before the first difference
 _WORD: Final = re.compile(r"\w+(?:['’-]\w+)*|\s+|[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
-class DiffPiece:
+class DiffPiece(Struct, frozen=True):
     """A part of one side, and whether the other side does not have it."""
 
     text: str

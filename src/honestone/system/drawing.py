@@ -11,11 +11,12 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, TextIO
+
+from msgspec import Struct
 
 from honestone.core.numbers import Number, exact
 
@@ -27,8 +28,7 @@ NARROWEST: Final = 32
 # style
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class Style(Struct, frozen=True, kw_only=True):
     """How a page may look: `width` in columns, `color` only when asked for, `unicode` where blocks
     can be shown.
 

@@ -12,8 +12,9 @@ import shutil
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError
@@ -32,8 +33,7 @@ TEMPORARY = ".honestone-"
 _JUNK_ENDINGS = ("~", ".swp", ".swo", ".pyc", ".orig", ".bak")
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A version read from disk and what was left out of it, in words."""
 
     version: Version
@@ -361,8 +361,7 @@ def modes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
     return modes
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Struct, frozen=True):
     """Where a path led when it was first looked at: its real path, and which folder that is (for a
     file, the one that it is in). A folder that was not there has no number.
     """
@@ -473,8 +472,7 @@ def _inside(root: Path, name: str) -> Path:
 # private copies
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateCopy:
+class PrivateCopy(Struct, frozen=True):
     """A worker's copy of an artifact in a folder of its own. With it come files that do not belong
     to it.
     """
@@ -503,8 +501,7 @@ def make_copy(
     return PrivateCopy(root, place, True, siblings)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadBack:
+class ReadBack(Struct, frozen=True):
     """What a worker left: the version (None: the artifact is gone), strays, and why it cannot be
     read.
     """

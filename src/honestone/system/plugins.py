@@ -7,9 +7,10 @@ small command, so it is imported only when something is looked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from honestone.core.errors import SettingsError
 
@@ -33,8 +34,7 @@ def plugins(point: ExtensionPoint) -> Mapping[str, Plugin]:
     return {entry.name: Plugin(point, entry) for entry in entry_points(group=point.group)}
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(Struct, frozen=True):
     """One entry point of an installed package. Every error of it is a SettingsError that names it."""
 
     point: ExtensionPoint

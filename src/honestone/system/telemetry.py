@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from honestone.core.record.telemetry import Activity, CallAnswer, PartKind, TracedScore
@@ -46,8 +47,7 @@ class NoTelemetry:
 NO_TELEMETRY: Final = NoTelemetry()
 
 
-@dataclass(slots=True)
-class _Here:
+class _Here(Struct):
     now: Telemetry = NO_TELEMETRY
     make: Callable[[], Telemetry] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)

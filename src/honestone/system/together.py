@@ -5,8 +5,9 @@ each would cost more than the rest of the work between two calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from msgspec import Struct, field
 
 Wish = TypeVar("Wish")
 Found = TypeVar("Found")
@@ -19,8 +20,7 @@ class _NextTurn:
         yield
 
 
-@dataclass(slots=True)
-class _Batch(Generic[Wish, Found]):
+class _Batch(Struct, Generic[Wish, Found]):
     wishes: list[Wish] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
     error: Exception | None = None

@@ -20,11 +20,12 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.artifact import Entry, Version, as_text
 from honestone.core.checking.checks import visible
@@ -297,8 +298,7 @@ def _git(words: Sequence[str], cwd: Path) -> None:
 # snapshots
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(Struct, frozen=True, kw_only=True):
     """One path at one moment. `stamp` changes whenever its bytes, mode or place do: a program
     cannot set it back.
     """

@@ -6,7 +6,8 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from honestone import ports
 from honestone.core import events

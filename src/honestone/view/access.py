@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from secrets import compare_digest, token_urlsafe
 from typing import Final
+
+from msgspec import Struct, field
 
 LOCAL_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 
@@ -71,8 +72,7 @@ class PageSessions:
         return cookie
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """The rule. `names` are those that the server answers to, `token` is None where none is needed.
     Answers may be sent to `posts`.
     """

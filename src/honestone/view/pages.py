@@ -4,7 +4,6 @@ a command does not print.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -280,7 +279,7 @@ def _as_it_is_now(row: RunRow, part: LivePart | None) -> RunRow:
     """A row with how far its run is, if it is under way."""
     if part is None or part.state != "running":
         return row
-    return dataclasses.replace(row, state="running", look="running", result=part.words)
+    return structs.replace(row, state="running", look="running", result=part.words)
 
 
 def _filter_of(query: Query) -> CaseFilter:

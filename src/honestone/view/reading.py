@@ -10,8 +10,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
+
+from msgspec import Struct, field
 
 from honestone.app.run_figures import RunFigures
 from honestone.app.runs.records import RunRecord, record_in
@@ -54,8 +55,7 @@ class _Open(threading.local):
     made: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunsPage:
+class RunsPage(Struct, frozen=True, kw_only=True):
     """`runs` of all that were asked for, `total`; `newest` is the id of the last run of the store,
     empty without one. `now`: how those are that have not ended.
     """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from honestone.report.pages.html_page import page_part
 from honestone.report.pages.view_html import lines_html
@@ -39,8 +39,7 @@ _REFUSED: Final = {
 Query: TypeAlias = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class Served(Struct, frozen=True, kw_only=True):
     body: bytes
     status: int = 200
     kind: str = HTML

@@ -14,12 +14,12 @@ import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from secrets import token_urlsafe
 from typing import Any, Final
 from urllib.parse import quote
 
 from aiohttp import web
+from msgspec import Struct
 
 from honestone.core.errors import UsageError
 from honestone.view.access import HEADERS, Access, PageSessions, in_address, is_loopback
@@ -35,8 +35,7 @@ SILENCE: Final = 10.0
 _LONGEST_ANSWER: Final = 20_000_000  # bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewOptions:
+class ViewOptions(Struct, frozen=True, kw_only=True):
     """`port` None is the usual one, or the next that is free; 0 is any. `names`: further names that
     the server answers to.
     """
@@ -47,8 +46,7 @@ class ViewOptions:
     needs_token: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class Address(Struct, frozen=True, kw_only=True):
     """Where the server is; `url` holds the token. `opens` is the same for a browser that this
     program starts, with a token that works once.
     """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from honestone.adapters.judges.pairwise import PairJudge
 from honestone.adapters.judges.prompted import PromptedJudge

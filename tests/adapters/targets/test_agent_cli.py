@@ -7,11 +7,11 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from honestone.adapters.targets.agent_cli import AgentCliTarget
 from honestone.core.artifact import Entry, Version

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from honestone.adapters.workers.human import HumanWorker
 from honestone.adapters.workers.persistent_copy import keep_copy, mirror, work_key

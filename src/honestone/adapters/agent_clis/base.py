@@ -8,9 +8,11 @@ import re
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.json_value import json_once
 from honestone.core.suite.trace import ToolCall, Trace
@@ -60,8 +62,7 @@ DEFAULT_SYSTEM: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
+class Setup(Struct, frozen=True, kw_only=True):
     """How one CLI is to be called. `key_names` are the variables that may hold the key, the first
     that is set wins.
     """
@@ -75,8 +76,7 @@ class Setup:
     timeout: float = 300.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CliFolders:
+class CliFolders(Struct, frozen=True, kw_only=True):
     """The private folder of one call: a home that was never used, an empty working folder, a place
     for temporary files.
     """
@@ -102,8 +102,7 @@ class CliFolders:
         return path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """What to run. `env` holds what differs from the plain environment; `links` are logins used in
     place: link -> file.
     """
@@ -117,8 +116,7 @@ class Command:
     notes: Table = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CliOutcome:
+class CliOutcome(Struct, frozen=True, kw_only=True):
     """What a call came to. `text` is the final message (of `answer`, `cut`), `reason` what it gave as
     the reason of any other.
     """

@@ -9,9 +9,10 @@ import os
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.adapters.agent_clis import known_cli
 from honestone.adapters.agent_clis.base import AgentCli, Auth
@@ -24,8 +25,7 @@ SECONDS: Final = 2.0
 _VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CliStatus:
+class CliStatus(Struct, frozen=True, kw_only=True):
     """What `doctor` says of a CLI. `auth` None: it cannot be called yet; `hint` says what to type,
     None when ready.
     """

@@ -13,9 +13,10 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from honestone.adapters.agent_clis.base import (
     FAILURES,

@@ -12,9 +12,10 @@ import json
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypedDict
+
+from msgspec.structs import replace
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup

@@ -7,11 +7,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import OUTPUT_NAME, CheckAnswer, judged, matching, visible
@@ -22,8 +25,7 @@ from honestone.system.processes.private import forget, make_private
 from honestone.system.processes.sandbox import Sandbox, hidden_from_programs
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Where a rubric's checks are made. `artifacts` are the paths on disk of what is judged, as far
     as known.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol, cast
+
+from msgspec.structs import replace
 
 from honestone.adapters.checks import computing
 from honestone.adapters.checks import text as text_checks

@@ -6,10 +6,11 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from honestone.core.checking.gave_up import GaveUp
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """A link or image, unescaped, and its line. Undefined: `target` is the label of a definition
     that is not there.
     """
@@ -31,8 +31,7 @@ class Link:
     is_undefined: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     links: tuple[Link, ...]
     anchors: frozenset[str]
 

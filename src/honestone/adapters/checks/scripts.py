@@ -11,10 +11,11 @@ import site
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from honestone.adapters.checks import code
 from honestone.adapters.checks.check_input import Setting, Subject, finding

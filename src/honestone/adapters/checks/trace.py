@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from honestone.adapters.checks.check_input import Subject, finding
 from honestone.core.checking.trace_checks import trace_answer

@@ -11,8 +11,9 @@ import base64
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
+
+from msgspec import Struct
 
 from honestone.adapters import transport
 from honestone.adapters.answers import clean, decode, error_details, retry_after
@@ -38,8 +39,7 @@ _LONGEST_WAIT: Final = 60.0
 _SIDE_BY_SIDE: Final = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LangfuseServer:
+class LangfuseServer(Struct, frozen=True, kw_only=True):
     """Where to, without a login, and what proves that we may. `secrets` are never shown."""
 
     endpoint: Endpoint

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from honestone.core.errors import UsageError
 from honestone.core.record.exported import MlflowRun
@@ -37,8 +38,7 @@ TABLE: Final = "cases.json"
 REPORT: Final = "honestone-report.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MlflowPlace:
+class MlflowPlace(Struct, frozen=True, kw_only=True):
     """A run of MLflow. `was_there`: an earlier command wrote it. `store` has no login."""
 
     run: str

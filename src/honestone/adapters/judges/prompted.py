@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from honestone.core.artifact import Version
 from honestone.core.judging.ballot import AskedCriterion, Question
@@ -42,8 +43,7 @@ from honestone.prompts.filling import (
 TAMPERED: Final = "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything"
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """A prompt that fits into a judge's budget, how it is made once more with the problems of a
     first reply, and what it shows of texts that do not fit, as JSON values.
     """

@@ -12,8 +12,9 @@ import re
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Final, Literal, Protocol, TypedDict, TypeVar
+
+from msgspec.structs import replace
 
 from honestone.adapters.answers import StreamedAnswer, is_too_deep, whole_characters
 from honestone.adapters.endpoint import Endpoint, HttpRefused, host_of

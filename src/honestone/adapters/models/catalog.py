@@ -11,11 +11,13 @@ import re
 import tomllib
 import urllib.parse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.adapters.answers import clean, decode
 from honestone.adapters.endpoint import Endpoint, KeyVariable, is_loopback
@@ -35,8 +37,7 @@ DEFAULT_TIMEOUT: Final = 120.0
 LOCAL_CONCURRENCY: Final = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
+class Provider(Struct, frozen=True, kw_only=True):
     """`version` is what a server root in a variable lacks: theirs name the root, our base URLs go
     up
     to the version.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TypedDict, Unpack
+
+from msgspec import Struct
 
 from honestone.adapters.endpoint import Endpoint
 from honestone.adapters.models.api_model import no_reply, usage
@@ -73,8 +74,7 @@ class _Call:
     """A call under way."""
 
 
-@dataclass(frozen=True, eq=False)
-class HttpEmbedder:
+class HttpEmbedder(Struct, frozen=True, eq=False):
     """Implements ports.Embedder. `dimensions`: the length of the vectors, where the model can
     shorten them.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from honestone.core.errors import SettingsError
 from honestone.core.json_value import is_number
@@ -14,8 +15,7 @@ from honestone.core.json_value import is_number
 _OURS: Final = frozenset({"model", "messages", "input", "contents", "stream", "n"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """What changes a model's replies. None leaves a value to the provider.
 
     `effort` is how long a reasoning model may think, in its provider's words. `probability` keeps
@@ -41,7 +41,7 @@ class Options:
 
 
 def names() -> list[str]:
-    return [f.name for f in fields(Options)]
+    return list(Options.__struct_fields__)
 
 
 def read_options(parameters: Mapping[str, Any]) -> Options:

@@ -7,11 +7,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.adapters.models.batches.options import MOST, PRICE_SHARE
 from honestone.core.errors import SettingsError
@@ -24,8 +26,7 @@ _USUAL: Final = Usage(input_tokens=2_000, output_tokens=400)
 _MILLION: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
+class Price(Struct, frozen=True, kw_only=True):
     """US dollars for a million tokens. `cached` None: what a cached token costs is not known, so it
     counts in full.
     """

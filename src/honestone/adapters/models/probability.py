@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypedDict
+
+from msgspec import Struct
 
 from honestone.system.loose_json import number, string, table, tables
 
@@ -17,8 +18,7 @@ _FALSE = frozenset({"false", "no"})
 _AROUND = ' \t\r\n:,"[]{}.'
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """One token of a reply and the alternatives that the model weighed, itself among them, each
     with its logarithm.
     """

@@ -14,8 +14,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from honestone.adapters.people.form import read_draft
 from honestone.adapters.people.sheet import Sheet, draft_of, new_sheet, restore, say
@@ -25,8 +26,7 @@ from honestone.core.judging.rubric import Key
 from honestone.system.files import write_atomically
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AskedSheet:
+class AskedSheet(Struct, frozen=True, kw_only=True, eq=False):
     """A judge's sheet that waits for answers; `id` tells it from others."""
 
     id: str
@@ -49,8 +49,7 @@ class AskedSheet:
         write_atomically(self.draft, json.dumps(draft_of(self.sheet)).encode())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AskedEdit:
+class AskedEdit(Struct, frozen=True, kw_only=True, eq=False):
     """A worker's copy that waits to be edited. True hands it in, False gives it up."""
 
     id: str

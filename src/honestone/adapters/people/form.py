@@ -18,10 +18,11 @@ import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct, field
 
 from honestone.adapters.people.sheet import (
     _WORDS,
@@ -59,8 +60,7 @@ _INPUT_LINES: Final = 3
 # pages
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """What is shown around an item: the judge's name, what is judged, and the case, cut short."""
 
     name: str
@@ -68,8 +68,7 @@ class View:
     input: str | None = None
 
 
-@dataclass(slots=True)
-class FormPage:
+class FormPage(Struct):
     head: list[str] = field(default_factory=list)
     body: list[str] = field(default_factory=list)
     foot: list[str] = field(default_factory=list)

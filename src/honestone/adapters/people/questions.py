@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.adapters.people.form import FormPage, fitted, typed_row
 from honestone.adapters.people.sheet import HANGUL_KEYS, LONGEST_TEXT, typed_with
@@ -20,8 +21,7 @@ class LeftForLater(Exception):
     """The person ended it with Ctrl-D."""
 
 
-@dataclass(slots=True, kw_only=True)
-class QuestionPages:
+class QuestionPages(Struct, kw_only=True):
     """Shows pages and waits for keys. `title` is above every page, `note` below the next one until
     a key is pressed.
     """

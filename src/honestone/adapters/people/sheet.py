@@ -7,9 +7,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypedDict
+
+from msgspec import Struct
 
 from honestone.adapters.people.keys import Press
 from honestone.core.judging.ballot import NOT_APPLICABLE, Answer, Mark, Question, answer_problem
@@ -33,8 +34,7 @@ class Wish(Enum):
     HAND_IN = "hand in"
 
 
-@dataclass(slots=True, kw_only=True)
-class ItemAnswer:
+class ItemAnswer(Struct, kw_only=True):
     """What a person said to one item so far. With neither an answer nor `skipped`, the item is
     still open.
     """
@@ -55,8 +55,7 @@ class ItemAnswer:
         return Mark(self.answer, (self.evidence,) if self.evidence else (), self.suggestion or None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SheetItem:
+class SheetItem(Struct, frozen=True, kw_only=True):
     """One item with the words of its criterion (empty where the item is the criterion)."""
 
     key: Key
@@ -64,8 +63,7 @@ class SheetItem:
     heading: str
 
 
-@dataclass(slots=True, kw_only=True)
-class Sheet:
+class Sheet(Struct, kw_only=True):
     """All items and what was said. `at` is the item shown; the number of items is the last page,
     where it is handed in.
 

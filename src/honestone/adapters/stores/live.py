@@ -13,12 +13,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from honestone.core.live import BEAT, LiveRun, StoredLive
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.record.store_address import PATIENCE, StoreAddress
 from honestone.ports import RunOrigin
@@ -12,8 +13,7 @@ from honestone.ports import RunOrigin
 _NO_ORIGIN: Final = RunOrigin()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StorePlace:
+class StorePlace(Struct, frozen=True, kw_only=True):
     """`folder` is this machine's, for files that belong to runs; without an `address` it holds the
     store too. `origin` is recorded with new runs; `patience` is in seconds.
     """

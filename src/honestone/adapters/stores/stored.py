@@ -12,12 +12,12 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 import msgspec
+from msgspec.structs import replace
 
 from honestone.core.errors import StoreError
 from honestone.core.judging.spend import RunGrants

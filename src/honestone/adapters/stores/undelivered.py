@@ -9,9 +9,10 @@ import json
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.adapters.stores.stored import ReplyRow
 from honestone.system.files import write_atomically
@@ -19,8 +20,7 @@ from honestone.system.files import write_atomically
 _SUFFIX: Final = ".json"
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     """Rows that a write is waiting with, the run that they are for, and the file that holds them
     meanwhile.
     """

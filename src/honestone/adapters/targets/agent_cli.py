@@ -13,9 +13,10 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Unpack
+
+from msgspec.structs import replace
 
 from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
 from honestone.adapters.agent_clis.driver import carry_out, failure, require_sendable

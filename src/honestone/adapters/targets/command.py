@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, TOO_LONG, as_output
 from honestone.adapters.targets.working_directory import Workdir, workdir_for
@@ -30,8 +31,7 @@ from honestone.system.processes.program import Program, why_failed
 from honestone.system.processes.sandbox import Sandbox
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetBox:
+class TargetBox(Struct, frozen=True, kw_only=True):
     """The sandbox of a target. `base` is the suite's folder, which it sees, as it does the folders
     that are `allowed`; `hidden` is what it does not see. `is_asked`: the suite or the person asked for it; else the suite is a stranger's.
     """

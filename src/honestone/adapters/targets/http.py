@@ -13,8 +13,9 @@ import os
 import time
 import urllib.parse
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NotRequired, TypedDict
+
+from msgspec.structs import replace
 
 from honestone.adapters.endpoint import Endpoint, EndpointAnswer, key_header
 from honestone.adapters.machine import require

@@ -8,9 +8,10 @@ anything is judged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from honestone.adapters.targets.record_files import (
     SHAPE,

@@ -17,12 +17,13 @@ import zipfile
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypedDict, overload
 from weakref import finalize
+
+from msgspec import Struct
 
 from honestone.core.artifact import as_text, digest_of
 from honestone.core.errors import FileError, UsageError
@@ -44,8 +45,7 @@ SHAPE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedOutput:
+class RecordedOutput(Struct, frozen=True, kw_only=True):
     """`names` are the ids that its case may have, the likeliest first. Without `attempt` it is the
     case's next one.
 
@@ -68,8 +68,7 @@ class RecordedOutput:
 Where: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordFile:
+class RecordFile(Struct, frozen=True, kw_only=True, dict=True):
     """`rows` are what the file holds, in its order; `place` says where one is. `about` is what it
     says of all of them.
     """

@@ -12,9 +12,10 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.skill.skill_file import Skill
 from honestone.ports import Task
@@ -28,8 +29,7 @@ SKILLS: Final = ".agents/skills"
 _ISOLATED: Final = ("PATH", "LANG", "HOME", "TMPDIR")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workdir:
+class Workdir(Struct, frozen=True, kw_only=True):
     """`own` is a private empty folder; `artifact` a private copy of the artifact, of a skill the
     folder it is in.
     """

@@ -5,9 +5,10 @@ read by its SDK.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 SignalName: TypeAlias = Literal["traces", "metrics", "logs"]
 SIGNALS: Final[tuple[SignalName, ...]] = ("traces", "metrics", "logs")
@@ -16,8 +17,7 @@ _CAPTURED: Final = ("true", "span_only", "event_only", "span_and_event")
 _KNOWN: Final = ("otlp", "console", "none", "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignalSettings:
+class SignalSettings(Struct, frozen=True, kw_only=True):
     """By signal, the exporters that it goes to (`otlp`, `console`). `captures`: texts are sent too.
     `problems`: settings that cannot be followed, as lines for a person.
     """

@@ -12,11 +12,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NotRequired, TypeAlias, TypedDict
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
@@ -59,15 +61,13 @@ class Unfit(Exception):
         self.reasons = reasons
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     path: str
     search: str
     replace: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A file as the model sees it: without byte-order mark, its line breaks as single characters."""
 
     text: str

@@ -13,16 +13,16 @@ import os
 import shutil
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from honestone.ports import Brief
 
 _COPY, _BRIEF = "copy", "brief.md"
 
 
-@dataclass(frozen=True, slots=True)
-class PersistentCopy:
+class PersistentCopy(Struct, frozen=True):
     """`folder` holds the copy, and the brief in words that name its place."""
 
     folder: Path

@@ -6,9 +6,10 @@ submitted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.adapters.workers.persistent_copy import keep_copy
 from honestone.core.errors import UsageError
@@ -25,8 +26,7 @@ class Waiting(Exception):
         self.details = details
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmittedEdit:
+class SubmittedEdit(Struct, frozen=True, kw_only=True):
     """The copy of a round is handed in. How the edit ended is reported; what it achieved is read
     from the bytes.
     """

@@ -9,11 +9,11 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from honestone.core.errors import FileError
 from honestone.system.files import TEMPORARY, write_atomically
@@ -22,8 +22,7 @@ from honestone.system.trust.person_folder import person_folder
 _HALF: Final = re.compile(re.escape(TEMPORARY) + "[0-9a-f]{16}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(Struct, frozen=True, kw_only=True):
     """The bytes of a file, where it really is; None: it is not there."""
 
     path: Path

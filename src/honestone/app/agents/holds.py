@@ -9,9 +9,11 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from honestone.app.agents.run_folder import HOLDS, read_json
 from honestone.system.files import write_atomically
@@ -23,8 +25,7 @@ MOST: Final = 15
 MOST_IN_A_ROW: Final = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holds:
+class Holds(Struct, frozen=True, kw_only=True):
     """`recorded` is what was on record at the last hold; `in_a_row` counts those that found the
     same.
     """

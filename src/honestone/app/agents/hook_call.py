@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from honestone.core.json_value import Json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookCall:
+class HookCall(Struct, frozen=True, kw_only=True):
     """`event` is the hook's name as the agent has it; `session` is the session's id, `folder` where
     it works. None where the agent gave no text.
     """

@@ -9,8 +9,9 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from honestone.app.agents.file_changes import FileNotes
 from honestone.app.agents.hosts import NAME, Host
@@ -73,8 +74,7 @@ _STAMP: Final = re.compile(r"honestone agent install ([0-9a-f]{12})")
 _BLANK: Final = "0" * 12
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFile:
+class OwnFile(Struct, frozen=True):
     """A file that is ours alone. It holds a digest of itself, and so is known again in any version
     until somebody edits it.
     """
@@ -139,8 +139,7 @@ def server(command: str) -> dict[str, str | list[str]]:
     return {"command": first, "args": [*more, "mcp"]}
 
 
-@dataclass(frozen=True, slots=True)
-class HookSettings:
+class HookSettings(Struct, frozen=True):
     """Settings with hooks: of ours, one for each of two events. Whatever calls `agent hook` is
     ours.
     """
@@ -165,8 +164,7 @@ class HookSettings:
         return _cleared(_without_hooks(text), notes) if self.command(text) else text
 
 
-@dataclass(frozen=True, slots=True)
-class _FoundHook:
+class _FoundHook(Struct, frozen=True):
     """A handler of ours: `path` leads to it, or to its group when the group holds no other."""
 
     event: str
@@ -199,8 +197,7 @@ def _without_hooks(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
+class ServerSettings(Struct, frozen=True):
     """Settings with our MCP server: the member `mcpServers.honestone` of JSON, which keeps what the
     person adds to it, or the table `mcp_servers.honestone` of TOML.
     """

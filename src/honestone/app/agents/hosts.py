@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 # Of the command, the skill and the MCP server.
 NAME: Final = "honestone"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Struct, frozen=True, kw_only=True):
     """Paths are relative to the project or home. `called` is what a person types; `session` the
     variable with the session's id in its shell; `second` is one second in the unit of the host's
     time limits.
@@ -42,8 +42,7 @@ HOSTS: Final = {name: Host(name=name, **one) for name, one in _TABLES.items()}
 _MOVED: Final = {".claude": "CLAUDE_CONFIG_DIR", ".codex": "CODEX_HOME"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(Struct, frozen=True, kw_only=True):
     """A project, or a person's home (`user`)."""
 
     base: Path

@@ -9,9 +9,10 @@ import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from honestone.app.agents import file_changes, host_files
 from honestone.app.agents.holds import alone_in
@@ -25,8 +26,7 @@ APPROVE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstallRequest:
+class InstallRequest(Struct, frozen=True, kw_only=True):
     """`agents` are names of hosts; `command` calls honestone (None: as installed before, else
     `honestone`).
     """
@@ -39,22 +39,19 @@ class InstallRequest:
     force: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Installed:
+class Installed(Struct, frozen=True, kw_only=True):
     """The files that were written or removed, or would be; `notes` say what the person should know."""
 
     files: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileState:
+class FileState(Struct, frozen=True, kw_only=True):
     path: str
     state: Literal["ok", "missing", "changed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentState:
+class AgentState(Struct, frozen=True, kw_only=True):
     """`cli` is where the agent's own program is, None where it is not on PATH."""
 
     agent: str
@@ -181,8 +178,7 @@ def _state(host: Host, edits: _Edits) -> AgentState:
 # edits in memory
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """A file by its real path, and the name it has in the table: as it is on disk, and as it is to
     be.
     """

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.adapters.stores.unfinished import FILE, unfinished_loops
 from honestone.app.agents.hosts import HOSTS
@@ -20,8 +21,7 @@ SESSION_VARIABLES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnedRun:
+class OwnedRun(Struct, frozen=True, kw_only=True):
     """`folder` is the run's in the store, `started_in` where it was started, `called` how honestone
     was called there, as its file says; `recorded` changes with the record.
     """

@@ -5,16 +5,16 @@ finished.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from honestone.app.agents.holds import MOST, count_hold
 from honestone.app.agents.hook_call import HookCall
 from honestone.app.agents.owned_run import find_owned_run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopAnswer:
+class StopAnswer(Struct, frozen=True, kw_only=True):
     """Held with a reason, or let go; `word` is what the person should know of a loop that was given
     up.
     """

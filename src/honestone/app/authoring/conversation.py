@@ -12,10 +12,12 @@ import asyncio
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.adapters.people.form import editor, run_in_terminal
 from honestone.adapters.people.questions import LeftForLater, QuestionPages
@@ -87,8 +89,7 @@ class _Back(Exception):
     """The person wants to return from the question that is named."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Conversation:
+class _Conversation(Struct, kw_only=True):
     """One conversation. Every method asks one thing and notes the answer."""
 
     workspace: Workspace

@@ -7,9 +7,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.authoring.drafting_model import DraftingCost, make_model, reply_key
 from honestone.app.suites.subject import load_skill
@@ -49,8 +51,7 @@ SCHEMA: Final = "honestone.suite-draft/1"
 FROM_SESSIONS: Final = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteDraftRequest:
+class SuiteDraftRequest(Struct, frozen=True, kw_only=True):
     """`skill` or `sessions` (a folder of session logs) or both; `form` is one of FORMATS, by
     default task-suite, and honestone for sessions; `model` is a judge's name; `most` tasks are
     drafted. `traces` is a file of traces, of which `sample` are taken, so many of each value of
@@ -93,8 +94,7 @@ class PlainSuiteDraft(TypedDict):
     dropped: NotRequired[list[Json]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftedSuite:
+class DraftedSuite(Struct, frozen=True, kw_only=True):
     """A suite that was drafted, in which format, from what, and what a person should look at."""
 
     suite: Suite

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.authoring import rubric_drafting as drafting
 from honestone.core.authoring.rubric_drafting import CriterionWish, RubricDraft, ShippedRubric
@@ -22,8 +23,7 @@ from honestone.core.judging.rubric import Criterion, from_plain, to_plain
 SCHEMA: Final = "honestone.rubric-answers/1"
 
 
-@dataclass(slots=True, kw_only=True)
-class RubricAnswers:
+class RubricAnswers(Struct, kw_only=True):
     """Every answer, in the order of the conversation. `typing` is the open question and what was
     typed
     so far.

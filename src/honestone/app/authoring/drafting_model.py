@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from honestone.app.authoring.draft_file import RubricAnswers
 from honestone.app.workspace import Workspace
@@ -55,8 +56,7 @@ def reply_key(name: str, prompt: str) -> str:
     return digest_of(f"{name}\0{prompt}".encode("utf-8", "surrogatepass"))
 
 
-@dataclass(slots=True)
-class DraftingCost:
+class DraftingCost(Struct):
     """What the calls of a draft took, as far as the model's side reported it."""
 
     calls: int = 0

@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.authoring.draft import DraftedSuite, SuiteDraftRequest, recorded_name
 from honestone.core.errors import UsageError
@@ -34,8 +36,7 @@ LONGEST: Final = 200_000
 _NOT_STATED: Final = "(not said)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen:
+class _Chosen(Struct, frozen=True, kw_only=True):
     """A task and the id of its case."""
 
     id: str

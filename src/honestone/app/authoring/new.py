@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.authoring.draft_file import (
     AnswersFile,
@@ -31,8 +33,7 @@ NO_MODEL: Final = "none"
 _LONGEST: Final = 4000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRubricRequest:
+class NewRubricRequest(Struct, frozen=True, kw_only=True):
     """What was said of a rubric, as typed: criteria and items as `NAME: TEXT`, anchors as `NAME: A
     | B | C | D | E`, weights as `NAME=30`, the bars in points 0-100. `judge` drafts what is missing
     (None: one that is ready).
@@ -74,8 +75,7 @@ class NewRubricRequest:
         return answers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRubric:
+class NewRubric(Struct, frozen=True, kw_only=True):
     """A rubric that was drafted, and what a person should know about it.."""
 
     draft: RubricDraft

@@ -10,10 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Generic
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone import ports
 from honestone.adapters.context import WORKER_TIMEOUT, AdapterContext
@@ -63,8 +65,7 @@ from honestone.system.processes.private import on_this_machine
 from honestone.system.trust.judging_files import JudgingFiles, files_named, programs_named
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopPlan(Generic[S]):
+class LoopPlan(Struct, Generic[S], frozen=True, kw_only=True):
     """A loop, read and checked; nothing has been spent. `version` is the artifact as it was read.
 
     `started` is the first event of a new run. `belongs_to` tells its runs from others on the same
@@ -129,8 +130,7 @@ class LoopPlan(Generic[S]):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopRun(Generic[S]):
+class LoopRun(Struct, Generic[S], frozen=True, kw_only=True):
     """A run as this process leaves it. `stop` is None when it was interrupted. `spent`: by this
     process.
     """
@@ -278,8 +278,7 @@ MINUTES = 240
 DELIVER = ("best", "passed")
 
 
-@dataclass(frozen=True, kw_only=True)
-class EditOptions:
+class EditOptions(Struct, frozen=True, kw_only=True):
     """What is improved by, and who edits: options of `improve` that a host agent, which is its own
     worker, does not have.
     """
@@ -337,8 +336,7 @@ class EditOptions:
     ] = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class LoopOptions:
+class LoopOptions(Struct, frozen=True, kw_only=True):
     """The options of every improvement loop, whoever edits."""
 
     holdouts: Annotated[
@@ -408,8 +406,7 @@ class LoopOptions:
     ] = "best"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImprovementRequest(LoopOptions, EditOptions):
+class ImprovementRequest(LoopOptions, EditOptions, frozen=True, kw_only=True):
     """What `improve` is asked for, as given. Relative paths start in the workspace's folder.
 
     Of `rubric` and `suite` exactly one is named. `target`, `prompts`, `candidates`,

@@ -5,9 +5,11 @@ first call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.adapters.context import AdapterContext
 from honestone.adapters.named_models import make_self_judge
@@ -211,8 +213,7 @@ def _refuse_suite_options(request: ImprovementRequest) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judges:
+class _Judges(Struct, frozen=True, kw_only=True):
     """Who judges: the panel steers, `fallback` (the worker's own model) where no one of it can,
     `holdouts` certify.
     """

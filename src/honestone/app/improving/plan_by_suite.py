@@ -5,10 +5,12 @@ run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.improving import loop
 from honestone.app.improving.loop import ImprovementRequest, LoopPlan
@@ -251,8 +253,7 @@ def asked_to_be_sure(tasks: SuitePlan) -> SuitePlan:
     return replace(tasks, request=replace(tasks.request, judging=judging))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Tasks:
+class _Tasks(Struct, frozen=True, kw_only=True, dict=True):
     """A suite's tasks as what judges versions. `least` is the pass rate asked for."""
 
     request: ImprovementRequest

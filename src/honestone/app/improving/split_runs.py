@@ -5,9 +5,10 @@ skill.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+
+from msgspec import Struct
 
 from honestone.adapters.checks import CheckRunner
 from honestone.app.judging import judging_options
@@ -36,8 +37,7 @@ from honestone.report.building.suite import panel_states, suite_flags, suite_war
 from honestone.report.documents import plain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitRuns:
+class SplitRuns(Struct, frozen=True, kw_only=True):
     """Runs of splits as runs of the suite in the store. Each belongs to one run of the loop, so
     that none is borrowed.
 
@@ -100,8 +100,7 @@ class SplitRuns:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PanelOfEdits:
+class PanelOfEdits(Struct, frozen=True, kw_only=True):
     """The panel of `skill rank`: yes/no questions about an edit, and its score the share of yes."""
 
     seats: tuple[Seat, ...]

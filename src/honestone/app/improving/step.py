@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, TypedDict
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import StepWorker, SubmittedEdit, Waiting
@@ -59,8 +61,7 @@ _LONGEST_SESSION: Final = 200
 START_HINT: Final = "honestone step next ARTIFACT --rubric RUBRIC"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class Submission(Struct, frozen=True, kw_only=True):
     """What a call hands in: an edit, a judge's reply, or nothing. `round` guards against handing in
     an edit twice.
     """
@@ -72,8 +73,7 @@ class Submission:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepResult:
+class StepResult(Struct, frozen=True, kw_only=True):
     """What must be done next. `action` is `propose`, `judge`, `done` or `interrupted`; `document`
     is what the command prints, on one line where it is `compact`. An action counts as handed out
     only after `hand_out`: until then a submission is not about it.
@@ -120,8 +120,7 @@ class StepsStatus(TypedDict):
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepsForm:
+class StepsForm(Struct, frozen=True, kw_only=True):
     """How a run of steps is driven. `quiet` (no progress) and `compact` hold for the calls that
     follow too.
 
@@ -257,8 +256,7 @@ def _held(folder: Path) -> int | None:
 # what is kept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Steps:
+class _Steps(Struct, frozen=True, kw_only=True):
     """What a run of steps was started with, kept with it so that later calls need not repeat it."""
 
     workspace: Workspace
@@ -310,7 +308,7 @@ class _Steps:
                     artifact=Path(plain["artifact"]),
                     rubric=Path(plain["rubric"]),
                     judging=JudgingOptions(
-                        **{name: options.pop(name) for name in JudgingOptions.__slots__}
+                        **{name: options.pop(name) for name in JudgingOptions.__struct_fields__}
                     ),
                     output=None if output is None else Path(output),
                     **options,

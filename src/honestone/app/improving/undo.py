@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.app.improving.loop import claimed
 from honestone.app.workspace import Workspace
@@ -25,8 +26,7 @@ from honestone.system.files import deliver
 _MOST: Final = 6
 
 
-@dataclass(slots=True, kw_only=True)
-class _Delivered:
+class _Delivered(Struct, kw_only=True):
     """What a run did to the person's file: the version that it found, the one that it left, and one
     that it was writing when its last event was recorded. None of it where it wrote to `output`.
     """

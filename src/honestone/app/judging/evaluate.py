@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct, field
 
 from honestone.adapters.registry import make_target
 from honestone.app.between_calls import LEFT_OPEN
@@ -72,8 +73,7 @@ _UNCOUNTED = 100_000
 INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArtifactOptions:
+class ArtifactOptions(Struct, frozen=True, kw_only=True):
     """The options of `eval ARTIFACT` other than those of judging."""
 
     gate_only: Annotated[bool, Option("Stop asking judges once the verdict cannot change.")] = False
@@ -88,8 +88,7 @@ class ArtifactOptions:
     locked: Annotated[Locked, BY_COMMAND] = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluateRequest(ArtifactOptions):
+class EvaluateRequest(ArtifactOptions, frozen=True, kw_only=True):
     """What to score, and by which rubric. An artifact that is a `str` is the text itself.
 
     `finds_judges`: look for judges on this machine where none is named. `keep`: record the run in

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
 from honestone.app.doors.results import DocumentResult
@@ -160,8 +160,7 @@ class Evaluated(DocumentResult):
         return self.report
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationSummary:
+class EvaluationSummary(Struct, frozen=True, kw_only=True):
     """How a whole evaluation ended. `verdict`: fail if any failed, else inconclusive if any is,
     else pass.
     """
@@ -171,8 +170,7 @@ class EvaluationSummary:
     spent: Spend
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
+class Writer(Struct, frozen=True, kw_only=True):
     """Makes documents. `noise` is what is known of that of the judges, `shared` what the documents
     have in common.
     """

@@ -5,10 +5,12 @@ either. Each becomes rows, as those of a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from os import PathLike
 from typing import Final, Protocol, TypeAlias, runtime_checkable
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.doors.given import columns_of, texts_or_paths, whole_table, wrong
 from honestone.app.judging.people import LabelRows
@@ -58,16 +60,14 @@ class _Columns(Protocol):
     def __getitem__(self, name: object, /) -> Iterable[object]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedTexts:
+class SharedTexts(Struct, frozen=True, kw_only=True):
     """The same input and reference for all texts."""
 
     input: str | None = None
     reference: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class GivenTable:
+class GivenTable(Struct, kw_only=True):
     """A table that was given, as the rows to judge.
 
     `ids`: the ids as they were given, of the rows that were read last, in order. `index`: that of a

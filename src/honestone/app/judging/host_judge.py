@@ -8,11 +8,12 @@ import asyncio
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.adapters.judges.prompted import numbered_items
 from honestone.app.judging.judging_options import JudgingOptions, make_context
@@ -42,8 +43,7 @@ SUBMISSION = "honestone.submission/1"
 _ANYONE = "anybody"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostQuestion:
+class HostQuestion(Struct, frozen=True, kw_only=True):
     """One artifact before one judge. `draw` numbers its looks: 1 is that of agent:NAME#2."""
 
     artifact: Path
@@ -108,8 +108,7 @@ class PlainSubmission(TypedDict):
     prompt: NotRequired[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostPrompt:
+class HostPrompt(Struct, frozen=True, kw_only=True):
     """What the judge is to answer, as text and as `honestone.judge-prompt/1`; `submit` is the
     command that takes its reply.
     """
@@ -184,8 +183,7 @@ def agent_seat(name: str, draw: int, context: AdapterContext) -> Seat:
     return Seat(id=id, judge=make_judge(spec, context, id=id), draw=draw, kind="agent")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """A request that has no reply on record yet. `problems` are those of the first reply, when this
     is the second.
     """
@@ -194,8 +192,7 @@ class Wanted:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenReply:
+class TakenReply(Struct, frozen=True, kw_only=True):
     """What became of a reply to a request. `refused` says why it was not kept."""
 
     request: Request

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.options import BY_COMMAND, Option, require_valid
 from honestone.app.workspace import Workspace
@@ -153,8 +155,7 @@ RequireTier: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgingOptions:
+class JudgingOptions(Struct, frozen=True, kw_only=True):
     """The options of every command that judges. Judges are names, functions, or objects that answer
     `ports.Judge`.
     """

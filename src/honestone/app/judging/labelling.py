@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from msgspec import Struct
+
 from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
 from honestone.core.judging.ballot import Answer
@@ -28,8 +30,7 @@ AskPerson: TypeAlias = Callable[[str, str], bool | int | float | str | None]
 _WORDS: Final = {True: "yes", False: "no"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenAnswer:
+class GivenAnswer(Struct, frozen=True, kw_only=True):
     """One answer: `id` is of the text, `criterion` what was asked, by its name in the rubric."""
 
     id: str

@@ -6,9 +6,11 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.rubric_plan import RubricPlan, checks_of
@@ -33,8 +35,7 @@ if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockState:
+class LockState(Struct, frozen=True, kw_only=True):
     """Where a lock is and what became of it: `written`, `unchanged`, or `holds` when it was only
     checked.
     """
@@ -71,8 +72,7 @@ def lock_rubric(
     return lock_file(path, plan.contract(seats), files, only_check=only_check)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockedFiles:
+class LockedFiles(Struct, frozen=True, kw_only=True):
     """The files that judge, by their names as seen from the lock. `contracted`: those whose digests
     are in the contract. `inside` gives for each artifact its folder and which of its own files
     judge it.

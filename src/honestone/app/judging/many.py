@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, overload
 
-import msgspec
 from msgspec.structs import replace
 
 from honestone.app.doors.measured import CalibrationResult
@@ -58,9 +56,7 @@ class EvaluatedTexts(Sequence[Evaluated]):
         facts = self._facts
         if self._results:
             first = self._results[0].report
-            facts = dataclasses.replace(
-                facts, title=first.title, rubric=first.rubric, contract=first.contract
-            )
+            facts = replace(facts, title=first.title, rubric=first.rubric, contract=first.contract)
         return rows, writer.document(facts, usage_document(self._spent, self._spent))
 
     @property
@@ -161,9 +157,7 @@ class EvaluatedTexts(Sequence[Evaluated]):
             )
         calibration = calibration_of(started, log, run=None)
         if started.rubric is not self._results[0].scorer.rubric:
-            calibration = msgspec.structs.replace(
-                calibration, rubric=self._whole.rubric or self._whole.title
-            )
+            calibration = replace(calibration, rubric=self._whole.rubric or self._whole.title)
         return CalibrationResult(report=calibration, strict=strict)
 
     @property
@@ -213,7 +207,7 @@ def evaluate_table(
     """
     texts = TextsRequest(source=table.source, judged=request)
     rows = rows_to_judge(workspace, texts, observer)
-    judged = dataclasses.replace(request, rows=rows, input=None, reference=None)
+    judged = replace(request, rows=rows, input=None, reference=None)
     results: list[Evaluated] = []
     summary = evaluate(workspace, judged, observer, results.append)
     ids = table.ids if table.source.columns.id or not table.index else table.index

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import (
@@ -27,8 +28,7 @@ from honestone.report.trust.pairwise import PairFacts, pairwise_document
 from honestone.system.files import Loaded, printable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparePairRequest:
+class ComparePairRequest(Struct, frozen=True, kw_only=True):
     """Two files or folders, and what they are compared by."""
 
     a: Path
@@ -37,8 +37,7 @@ class ComparePairRequest:
     judging: JudgingOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairResult:
+class PairResult(Struct, frozen=True, kw_only=True):
     """`could_judge` is False without a preference."""
 
     document: PairwiseDoc

@@ -5,9 +5,10 @@ Python gives, next to results that are at hand.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from honestone.app.judging.evaluated import Evaluated
 from honestone.core.checking.checks import visible
@@ -37,8 +38,7 @@ _WHOLE: Final = Rubric(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelRows:
+class LabelRows(Struct, frozen=True, kw_only=True):
     """Labels as a table: `raters` by the column that each is in, and a row a text.
 
     `ids`: which text each row is of, as its place in the results; None where it is of none.

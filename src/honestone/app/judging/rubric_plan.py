@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.between_calls import LEFT_OPEN
 from honestone.app.judging import judging_options
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
     from honestone.formats.source import ForeignRubric
 
 
-@dataclass(frozen=True, kw_only=True)
-class RubricPlan:
+class RubricPlan(Struct, frozen=True, kw_only=True, dict=True):
     """`path` is the rubric's file, None for one made in Python; `exclude` are files that judge and
     so are not judged; `rounds` is how many rounds of improvement another tool's file asks for.
     """

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct, field
 
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
@@ -40,8 +41,7 @@ _OPTIONS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextSource:
+class TextSource(Struct, frozen=True, kw_only=True):
     """Where rows come from, and which columns are what. `options` are what a person calls the
     columns: `--text`, or `text=` in Python.
 
@@ -62,8 +62,7 @@ class TextSource:
     id_of: Callable[[int], str] = str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowsToJudge:
+class RowsToJudge(Struct, frozen=True, kw_only=True):
     """What `evaluate` judges in place of artifacts.
 
     `subjects` gives all from the beginning each time it is called. `count`: how many there are, 0
@@ -82,8 +81,7 @@ class RowsToJudge:
     least: Fraction | None = None
 
 
-@dataclass(slots=True)
-class RowFacts:
+class RowFacts(Struct):
     """What a first reading found: how many rows there are, the longest text, and the digest of all
     that is judged.
     """

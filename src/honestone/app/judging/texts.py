@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.judging.evaluate import EvaluateRequest, evaluate
 from honestone.app.judging.evaluated import Evaluated
@@ -30,8 +32,7 @@ from honestone.system.drawing import count
 from honestone.system.files import printable
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextOptions:
+class TextOptions(Struct, frozen=True, kw_only=True):
     """The options of `eval TABLE --text COLUMN` besides those of judging. `--input` and
     `--reference` name columns there too.
     """
@@ -60,8 +61,7 @@ class TextOptions:
         require_valid(self, TextOptions)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextsRequest:
+class TextsRequest(Struct, frozen=True, kw_only=True):
     """A table of texts and how it is judged.
 
     `judged`: the request without artifacts, whose `input` and `reference` are not used. `least`: the

@@ -5,9 +5,11 @@ trusted by a person.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.workspace import Workspace
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
     from honestone.formats.syntax.document import KeepCases, RunCode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trusted:
+class Trusted(Struct, frozen=True, kw_only=True):
     """`files` are those that `file` names or brings along; `is_trusted` says how it is now."""
 
     file: Path

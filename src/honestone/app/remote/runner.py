@@ -10,11 +10,14 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from honestone.adapters.machine import ThisMachine
 from honestone.adapters.registry import open_queue
@@ -52,8 +55,7 @@ _SAME_MACHINE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerOptions:
+class RunnerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`only`: cases of this run alone. `drain`: until nothing is left. `grace` and `heartbeat` are
     in
         seconds.
@@ -144,8 +146,7 @@ def list_runners(workspace: Workspace) -> Sequence[SeenRunner]:
         return ()
 
 
-@dataclass(kw_only=True)
-class Sessions:
+class Sessions(msgspec.Struct, kw_only=True):
     """Accepts runs. `folder` is where their files are laid out, those of each bundle once."""
 
     workspace: Workspace
@@ -153,7 +154,7 @@ class Sessions:
     folder: Path
     options: RunnerOptions
     observer: Observer
-    _code: str = field(default_factory=code_here)
+    _code: str = msgspec.field(default_factory=code_here)
 
     async def accept(self, run: str) -> SuiteSession:
         """Raises RunRefused."""

@@ -4,9 +4,10 @@ as it must.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
+
+from msgspec import Struct, field
 
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.workspace import Workspace
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = "honestone.findings/1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RubricCheckRequest:
+class RubricCheckRequest(Struct, frozen=True, kw_only=True):
     """`golden` is a folder of examples with the verdict that the rubric must give; `oracle` must
     pass, and an empty artifact must fail. `history`: look at recorded runs; None looks where there
     are some. `fix` edits the file.
@@ -79,8 +79,7 @@ class PlainRubricCheck(TypedDict):
     oracle: NotRequired[PlainOracle]
 
 
-@dataclass(slots=True, kw_only=True)
-class RubricCheck:
+class RubricCheck(Struct, kw_only=True):
     """A rubric and all that was found out about it."""
 
     path: Path

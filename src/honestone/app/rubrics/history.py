@@ -5,9 +5,11 @@ numbers and findings.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Final, TypeAlias, TypedDict
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from honestone.app.rubrics.item_stats import ItemStats, Record, item_stats
 from honestone.app.workspace import Workspace
@@ -33,8 +35,7 @@ class PlainHistory(TypedDict):
     items: list[dict[str, _Figure]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Struct, frozen=True, kw_only=True):
     """What is on record about this rubric's items, wherever they were asked in the same words."""
 
     record: Record = field(default_factory=Record)

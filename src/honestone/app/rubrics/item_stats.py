@@ -15,11 +15,12 @@ items on a:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from math import sqrt
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 from honestone.core.judging.ballot import CHECK, NOT_APPLICABLE, Answer, Ballot
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
@@ -38,8 +39,7 @@ FEWEST_FOR_CORRELATION: Final = 10
 OFTEN: Final = Fraction(3, 10)
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct):
     """Answers collected from runs: per artifact (its digest), item and judge the last one counts."""
 
     answers: dict[str, dict[Key, dict[str, Answer]]] = field(default_factory=dict)
@@ -55,8 +55,7 @@ class Record:
         return len(self.answers)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemStats:
+class ItemStats(Struct, frozen=True, kw_only=True):
     """What is known of one item. None where there is too little to say: no variance, one judge, few
     artifacts.
     """

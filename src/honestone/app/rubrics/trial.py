@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypedDict
+
+from msgspec import Struct, field
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import JudgingOptions, make_panel, refuse_too_big
@@ -60,8 +61,7 @@ class PlainOracle(TypedDict):
     empty: PlainEmpty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExampleSubject:
+class ExampleSubject(Struct, frozen=True, kw_only=True):
     """Something to try a rubric on."""
 
     name: str
@@ -69,8 +69,7 @@ class ExampleSubject:
     version: Version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class Tried(Struct, frozen=True, kw_only=True):
     """What the rubric made of one subject."""
 
     card: Scorecard
@@ -155,8 +154,7 @@ class Trial:
 # golden examples
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldenRow:
+class GoldenRow(Struct, frozen=True, kw_only=True):
     """One example: what the rubric made of it, and what of that is not as expected."""
 
     example: GoldenExample
@@ -197,8 +195,7 @@ def _agreement(*, is_wrong: bool, is_open: bool) -> Agreement:
 # the oracle
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OracleResult:
+class OracleResult(Struct, frozen=True, kw_only=True):
     """The good answer must pass and an empty artifact must fail. `agreement` as for golden
     examples; `broken` says what is wrong.
     """

@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from honestone.app.runs.run_list import chosen_runs, figures_of_run, parts_of, without_parts
 from honestone.app.workspace import Workspace
@@ -28,8 +29,7 @@ _Whole: TypeAlias = tuple[RunInfo, ...]
 _CONTENT: Final = re.compile(rb"(?:version:)?sha256:[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletionRequest:
+class DeletionRequest(Struct, frozen=True, kw_only=True):
     """Runs by name, or by a rule: those of this project that are older than so many days, those
     beyond the newest so many; with both rules, those that both mean.
     `shown`: the runs that a person was shown and agreed to; None where no person was asked.
@@ -41,16 +41,14 @@ class DeletionRequest:
     shown: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetainedRun:
+class RetainedRun(Struct, frozen=True, kw_only=True):
     """A run that is not deleted, and why."""
 
     run: str
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deletion:
+class Deletion(Struct, frozen=True, kw_only=True):
     """What is to be deleted: runs, each followed by those inside it, and content that no other run
     mentions, by digest.
     `inside`: which of the runs belong to another of them. `retained` are the runs that were asked

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.system.drawing import count, line
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """`words`: where the run is, as a line for a person. `left_out`: what has no place there, in
     words.
     """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.app import history
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from honestone.report.exports.sarif import SarifSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True, kw_only=True):
     """A run of an open store. Its `info.kind` says which of the methods apply; `beginning` is its
     first event.
     """

@@ -5,9 +5,9 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
@@ -28,8 +28,7 @@ from honestone.report.documents.suite import SuiteReportDoc
 from honestone.system.files import printable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RescoreRequest:
+class RescoreRequest(Struct, frozen=True, kw_only=True):
     """`rubric` is another version of the run's; bars are points, None leaves the rubric's own."""
 
     run: str = "last"
@@ -39,8 +38,7 @@ class RescoreRequest:
     combine: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RescoredRun:
+class RescoredRun(Struct, frozen=True, kw_only=True):
     """`scorecards` of artifacts, or the `report` of a suite."""
 
     info: RunInfo

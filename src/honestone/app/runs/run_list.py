@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, TypedDict
 
 import msgspec
+from msgspec import Struct
 
 from honestone.app.run_figures import RunFigures
 from honestone.core.editing.result import EXIT_CODES, Result
@@ -81,8 +81,7 @@ class PlainRun(TypedDict):
     change: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRun:
+class ListedRun(Struct, frozen=True, kw_only=True):
     """One line of `runs`. `change` is against the run before of the same subject, kind and side: of
     the pass rate (0-1), else of the score (points); None at first.
     """

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.adapters.registry import open_queue, open_store
 from honestone.adapters.stores.place import StorePlace
@@ -23,8 +25,7 @@ _AS_ANOTHER: Final = "a user who may make roles, such as `postgres`, can do it: 
 TABLES: Final = ("blobs", "replies", "cases", "events", "runs")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopiedStore:
+class CopiedStore(Struct, frozen=True, kw_only=True):
     """How many rows a copy added to each table; those that were there already are not counted."""
 
     source: str

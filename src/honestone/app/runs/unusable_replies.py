@@ -5,7 +5,8 @@ counted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from honestone.app.runs.records import open_run
 from honestone.app.workspace import Workspace
@@ -15,8 +16,7 @@ from honestone.core.judging.ballot import Ballot
 from honestone.ports import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnusableReply:
+class UnusableReply(Struct, frozen=True, kw_only=True):
     """`about`: the artifact, version or case of the question, as far as its event names it. `at`:
     when
         it came (ISO time).
@@ -29,8 +29,7 @@ class UnusableReply:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnusableReplies:
+class UnusableReplies(Struct, frozen=True, kw_only=True):
     run: str
     replies: tuple[UnusableReply, ...]
 

@@ -7,10 +7,10 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from honestone.app.stages.files import (
     SkillUnderEdit,
@@ -35,8 +35,7 @@ from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyRequest:
+class ApplyRequest(Struct, frozen=True, kw_only=True):
     """What `skill apply` is asked for."""
 
     ranking: Path

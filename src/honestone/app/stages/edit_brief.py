@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.stages.files import SkillUnderEdit, StageFiles
 from honestone.app.stages.lessons import lessons_about
@@ -95,8 +98,7 @@ def failed_try(traces: doc.Traces, tasks: SuiteTasks) -> brief.FailedTry:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteTasks:
+class SuiteTasks(Struct, frozen=True, kw_only=True):
     """The tasks of a suite that a worker may be shown: `prompts` by id. `hidden` are those of a
     test split that the suite names.
     """
@@ -146,7 +148,8 @@ def _last_failures(
     """
     if tasks.path is None:
         return []
-    newest = max((*_of_files(files, skill, tasks.path), *_of_runs(skill, tasks.path)), default=None)
+    evaluated = (*_of_files(files, skill, tasks.path), *_of_runs(skill, tasks.path))
+    newest = max(evaluated, key=attrgetter("at"), default=None)
     if newest is not None:
         return newest.failed
     observer.note(
@@ -156,12 +159,11 @@ def _last_failures(
     return []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class _Evaluated:
+class _Evaluated(Struct, frozen=True, kw_only=True):
     """An evaluation of the skill as it is: `at` in seconds since 1970, and what failed."""
 
     at: float
-    failed: list[brief.FailedTask] = field(compare=False)
+    failed: list[brief.FailedTask]
 
 
 def _of_files(files: StageFiles, skill: SkillUnderEdit, suite: Path) -> Iterator[_Evaluated]:

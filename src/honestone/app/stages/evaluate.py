@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NotRequired, TypedDict
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.doors.quiet import Quiet
 from honestone.app.judging.judging_options import JudgingOptions
@@ -62,8 +63,7 @@ _SAME: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateSkillRequest:
+class EvaluateSkillRequest(Struct, frozen=True, kw_only=True):
     """What `skill evaluate` is asked for: a candidate of a ranking, or with `standalone` a skill by
     itself.
 
@@ -137,8 +137,7 @@ def read_suite(workspace: Workspace, path: Path) -> SuiteSource:
     return read_any_suite(workspace.path(path))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoSides:
+class TwoSides(Struct, frozen=True, kw_only=True):
     """One evaluation, read and checked as far as it can be before anything is spent.
 
     `after` is the skill that is evaluated; `before` the one it is compared with, None: no skill at
@@ -431,8 +430,7 @@ def remarks(evaluation: SkillEvaluation) -> list[str]:
     return [*lines, *evaluation.warnings]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TasksDone:
+class TasksDone(Struct, frozen=True, kw_only=True):
     """A candidate's tasks run with those of the baseline. `report` None: a limit came first. `runs`
     says what each run in the store cost that the loop does not know of.
     """

@@ -14,12 +14,13 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.suites.subject import skill_folder, skill_of
 from honestone.app.workspace import Workspace
@@ -49,8 +50,7 @@ _FILES: Mapping[Waiting, str] = {"pending": "pending_promote.json", "vetoes": "v
 D = TypeVar("D", bound=doc.StageDocument)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageFiles:
+class StageFiles(Struct, frozen=True, kw_only=True):
     """`root` is STATE_ROOT. `output` is where one artifact goes instead of its place below it."""
 
     workspace: Workspace
@@ -297,8 +297,7 @@ def find_candidate(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillUnderEdit:
+class SkillUnderEdit(Struct, frozen=True, kw_only=True):
     """`named` is how artifacts spell its folder, `left_out` the suites in it and their fixtures, as
     paths in the folder.
     """

@@ -5,11 +5,11 @@ gate's six layers or a person let it.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from honestone.app.stages.apply import holding, original_of
 from honestone.app.stages.file_troubles import troubles
@@ -32,8 +32,7 @@ from honestone.formats.stage_files import StageFile
 from honestone.system.files import printable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateRequest:
+class GateRequest(Struct, frozen=True, kw_only=True):
     """What `skill gate` is asked for. Without an evaluation nothing is kept."""
 
     ranking: Path
@@ -106,8 +105,7 @@ class _OnDisk(Enum):
     BETWEEN = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Found(Struct, frozen=True, kw_only=True):
     """The skill without the candidate and with it, and which of the two is on disk."""
 
     before: Version

@@ -5,8 +5,10 @@ what is known before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.event_loop import run_to_end
 from honestone.app.judging.judging_options import (
@@ -41,8 +43,7 @@ SNIPPET = 400
 HOURS = 240
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposeRequest:
+class ProposeRequest(Struct, frozen=True, kw_only=True):
     """What `skill propose` is asked for. Without `task_suite` the worker is shown no tasks."""
 
     skill: Path
@@ -122,8 +123,7 @@ def make_stage_worker(name: str, skill: SkillUnderEdit, timeout: float | None) -
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Struct, frozen=True, kw_only=True):
     """What one call of the worker came to. `after` is there only where it is a candidate."""
 
     number: int

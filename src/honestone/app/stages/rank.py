@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.event_loop import run_to_end
 from honestone.app.judging.judging_options import (
@@ -37,8 +38,7 @@ from honestone.formats.stage_files import StageFile
 from honestone.ports import Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankRequest:
+class RankRequest(Struct, frozen=True, kw_only=True):
     """What `skill rank` is asked for. Without judges nothing is judged; `mock` is a panel that
     approves everything.
     """
@@ -103,8 +103,7 @@ async def review(
     return await evaluator.judge(evaluator.question(shown, input=known))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateEdit:
+class CandidateEdit(Struct, frozen=True, kw_only=True):
     """A candidate with what its plan makes of the skill; `after` None: it cannot be applied, and
     `problem` says why.
     """
@@ -270,8 +269,7 @@ _BLOCKER = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Opinion:
+class _Opinion(Struct, frozen=True, kw_only=True):
     """What the ballots about one edit come to. Judges whose answers are not complete have no score
     and no vote.
     """

@@ -7,11 +7,14 @@ as every loop. The stages' files are written from its events, for those who read
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from honestone.app.improving.loop import LoopPlan, run_loop
 from honestone.app.judging.judging_options import JudgingOptions
@@ -68,8 +71,7 @@ ERROR = "error"
 _NOT_DECIDED = "it is not decided yet"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageRunRequest:
+class StageRunRequest(Struct, frozen=True, kw_only=True):
     """What `skill run` is asked for. `judging` holds the judges, `fresh` and the limits."""
 
     skill: Path
@@ -124,7 +126,7 @@ def run_all_stages(request: StageRunRequest, files: StageFiles, observer: Observ
             raise Interrupted(f"interrupted; the same command resumes run {done.id}:", hint=None)
         path = files.output or _place(files, done.id)
         ended = _pipeline(done.id, done.log, done.state, done.stop.reason, skill.profile(), path)
-        ended = replace(ended, body=msgspec.structs.replace(ended.body, resumed=done.resumed))
+        ended = dataclasses.replace(ended, body=replace(ended.body, resumed=done.resumed))
         write_json(path, ended.document)
         if ended.decision == ERROR:
             observer.note("what is done is on record: run the same command to resume")
@@ -137,8 +139,7 @@ def run_all_stages(request: StageRunRequest, files: StageFiles, observer: Observ
         return ended
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StagePlan(LoopPlan[StageLoopState]):
+class _StagePlan(LoopPlan[StageLoopState], frozen=True, kw_only=True):
     """The same command resumes a run, also with other limits; any other run of the skill is closed
     by it.
     """

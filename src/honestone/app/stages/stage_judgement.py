@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.judging.judging_options import JudgingOptions, make_panel
 from honestone.app.stages import evaluate, gate
@@ -72,8 +75,7 @@ def stage_body(state: StageLoopState, number: int, stage: str, kind: type[D]) ->
     return msgspec.convert(file.document, kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillPlace(Place):
+class SkillPlace(Place, frozen=True, kw_only=True):
     """The skill's folder: hidden files, links and suites in it are not part of it."""
 
     skill: SkillUnderEdit
@@ -100,8 +102,7 @@ class SkillPlace(Place):
         return []
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
+class _Tried(Struct, frozen=True):
     """The candidate of a round, as its ranking has it."""
 
     number: int
@@ -136,7 +137,7 @@ class StageJudgement(Judgement[StageLoopState]):
         started = next(store.iter_events(run))
         assert isinstance(started, events.StagesStarted)
         skill = self.skill.with_version(load_version(store, started.artifact.digest))
-        return replace(
+        return dataclasses.replace(
             self, skill=skill, edit_brief=replace(self.edit_brief, lessons=started.lessons)
         )
 

@@ -41,8 +41,7 @@ GATED: Final = "gated"
 TRACED: Final = "traced"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedFile:
+class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
     """What a stage came to, and the file that holds it."""
 
     path: str

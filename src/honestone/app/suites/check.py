@@ -5,9 +5,11 @@ skill, its runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.trusting import code_notes
@@ -40,8 +42,7 @@ GIT_TIMEOUT: Final = 10
 MOST_RUNS: Final = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteCheckRequest:
+class SuiteCheckRequest(Struct, frozen=True, kw_only=True):
     """`skill` is the folder of the skill that the suite is for; `runs` name runs or saved reports,
     by default the suite's on record. `run_bare` runs the tasks once without any skill, with
     `target` and the judges of `judging`.
@@ -92,8 +93,7 @@ class PlainSuiteCheck(TypedDict):
     notes: list[str]
 
 
-@dataclass(slots=True, kw_only=True)
-class SuiteCheck:
+class SuiteCheck(Struct, kw_only=True):
     """A suite and all that was found out about it."""
 
     path: Path

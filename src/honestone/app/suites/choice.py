@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Annotated
+
+from msgspec import Struct
 
 from honestone.app.options import Option
 from honestone.core.errors import UsageError
@@ -18,8 +19,7 @@ from honestone.system.drawing import count
 ERRORED = ("target-error", "inconclusive", "skipped")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseChoice:
+class CaseChoice(Struct, frozen=True, kw_only=True):
     """Which cases are run; nothing is all."""
 
     ids: Annotated[

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from honestone.app.workspace import Workspace
 from honestone.core.events import SuiteStarted, TableStarted, total_spend
@@ -15,8 +16,7 @@ from honestone.core.record.table import TableRecord
 from honestone.ports import RunInfo, Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteName:
+class SuiteName(Struct, frozen=True, kw_only=True):
     """What the runs of a suite are filed under: its path from the folder of the settings, so that
     two checkouts mean the same suite; outside of one its absolute path. `path` is always that:
     older runs are filed under it.

@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from honestone.app.judging.rubric_plan import checks_of
 from honestone.core.judging.contract import Contract, ContractDocument, Identity
 from honestone.core.judging.rubric import Check, Rubric, to_plain
@@ -33,8 +35,7 @@ class RubricIdentity(NamedTuple):
     checks: Sequence[Identity]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CaseContracts:
+class CaseContracts(Struct, frozen=True, kw_only=True, dict=True):
     """The contracts of `cases`. `base` is the suite's folder; `workspaces` are the digests of the
     files that cases copy, by case.
     """

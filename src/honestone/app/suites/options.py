@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, TypeAlias
+
+from msgspec import Struct, field
 
 from honestone.app.judging.judging_options import AcceptLoss, Locked, RequireImprovement, Seconds
 from honestone.app.options import BY_COMMAND, Option, require_valid
@@ -37,8 +38,7 @@ PromptNames: TypeAlias = Annotated[
 Concurrency: TypeAlias = Annotated[int | None, Option("Cases at a time. [8]", min=1, max=1000)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuiteOptions:
+class SuiteOptions(Struct, frozen=True, kw_only=True):
     """The options of `eval SUITE` besides those of judging."""
 
     artifacts: Annotated[

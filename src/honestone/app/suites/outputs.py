@@ -5,9 +5,11 @@ declared `repeatable`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.suites.choice import in_column
 from honestone.app.suites.columns import SuiteName, last_columns, read_table
@@ -32,8 +34,7 @@ LAST: Final = ("last", "latest")
 _NAMES: Final = "name a run of a suite (`honestone runs` lists them), `last`, or a file of outputs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedOutputs:
+class RecordedOutputs(Struct, frozen=True, kw_only=True):
     """The outputs of `--outputs`: `source` says whence, in a table from which `column`, `identity`
     what they are. `prompt`: of a suite of several, the one that they answer. `target`, by the
     suite's name `label`, and `artifact` are what made them, `inputs` what they answer by case and
@@ -64,8 +65,7 @@ class RecordedOutputs:
         """Nothing to do: they are on record."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(Struct, frozen=True, kw_only=True):
     """What recorded outputs have to answer: these `cases` of a suite, with these of its `prompts`;
     `is_prompt_named`: they were asked for by name, and are not just all that it has.
     """
@@ -280,8 +280,7 @@ def needs_files(case: Case) -> bool:
 # repeatable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedOutputs:
+class CachedOutputs(Struct, frozen=True, kw_only=True):
     """Outputs by what was asked for them, next to the judges' replies in the store. Answers
     `engine.cases.KnownOutputs`.
 

@@ -9,11 +9,15 @@ facts: the *contract* says how cases are judged, so two runs can be compared if 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from msgspec.structs import replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.judging import judging_options
 from honestone.app.judging.judging_options import JudgingOptions
@@ -59,8 +63,7 @@ if TYPE_CHECKING:
 _LARGEST_SCRIPT = 1_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuiteRequest(SuiteOptions):
+class SuiteRequest(SuiteOptions, frozen=True, kw_only=True):
     """A request to run a suite: the options of `eval SUITE`, and what only callers in the program
     set.
     """
@@ -88,8 +91,7 @@ class SuiteRequest(SuiteOptions):
     is_brief: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuitePlan:
+class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
     """A suite, read and checked, with one target and one artifact.
 
     `cases`: all cases, with the bars and attempts of the request. `chosen`: those of them that are

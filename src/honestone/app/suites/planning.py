@@ -5,10 +5,12 @@ names, before anything is spent.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.judging import judging_options
 from honestone.app.judging.judging_options import JudgingOptions
@@ -86,8 +88,7 @@ def plan_columns(
     return plans
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
+class _Column(Struct, frozen=True, kw_only=True):
     """The part of a plan that differs between the columns of a table."""
 
     subject: SuiteSubject = field(default_factory=SuiteSubject)
@@ -99,8 +100,7 @@ class _Column:
     outputs: RecordedOutputs | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Planning:
+class _Planning(Struct, frozen=True, kw_only=True):
     """The part that all plans of one request share, and the steps that make the plans."""
 
     workspace: Workspace

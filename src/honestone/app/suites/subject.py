@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.git_versions import load_at_ref
 from honestone.app.workspace import Workspace
@@ -39,8 +40,7 @@ from honestone.system.files import MAX_BYTES, load_artifact, printable
 WITHOUT: Final = "without"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteSubject:
+class SuiteSubject(Struct, frozen=True, kw_only=True):
     """What is run through a suite, or nothing where the target alone answers. `note` says which
     side it is.
 
@@ -121,8 +121,7 @@ def skill_of(version: Version, folder: str, *, leave_out: Collection[str] = ()) 
 LAST = ("last", "latest")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
+class Baseline(Struct, frozen=True, kw_only=True):
     """`summary` of one that was run before; `subject` of one that has to be run; neither where
     `is_same`: the git ref holds the artifact's very bytes, as in a pull request that does not touch
     it.

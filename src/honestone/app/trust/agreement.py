@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
 
 from honestone.app.workspace import Workspace
 from honestone.core.statistics.agreement import Agreement, Icc, Level, PairAgreement, agreement
@@ -26,8 +26,7 @@ from honestone.system.files import printable
 GIVEN = "table"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementRequest:
+class AgreementRequest(Struct, frozen=True, kw_only=True):
     """Which table is measured, and what its columns mean. Without a level it is interval for
     numbers, nominal for words.
     """

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import JudgingOptions, make_panel
@@ -39,8 +41,7 @@ from honestone.report.documents.trust.audit import AuditDoc, AuditedJudgeDoc
 from honestone.system.drawing import count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRequest:
+class AuditRequest(Struct, frozen=True, kw_only=True):
     """Who is audited, by which rubric and artifact."""
 
     artifact: Path | str

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.judging.evaluate import EvaluateRequest, evaluate
 from honestone.app.judging.judging_options import JudgingOptions
@@ -31,8 +33,7 @@ from honestone.report.documents.trust.calibration import CalibrationDoc
 from honestone.system.files import printable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrateRequest:
+class CalibrateRequest(Struct, frozen=True, kw_only=True):
     """Which labels judges are measured against. `population`: other artifacts, whose rate of passes
     is put right.
     """

@@ -7,10 +7,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.adapters.people.sheet import HANGUL_KEYS as HANGUL_KEYS
 from honestone.app.judging.judging_options import JudgingOptions
@@ -48,8 +49,7 @@ _LONGEST_NAME: Final = 80
 _FORMULA: Final = ("=", "+", "-", "@")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelRequest:
+class LabelRequest(Struct, frozen=True, kw_only=True):
     """What is labelled (`artifacts`, what the `run` judged, or `texts` by their ids), by which
     rubric, and who does it. `sample`: so many texts of it.
     `own_order`: the texts in an order of the rater's own, else as they are named.
@@ -66,8 +66,7 @@ class LabelRequest:
     accept_loss: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelQuestion:
+class LabelQuestion(Struct, frozen=True, kw_only=True):
     """One item about one text; `number` is that of the text, from 1 on, in the order of the rater."""
 
     text: LabelText
@@ -79,8 +78,7 @@ class LabelQuestion:
         return _place(self.text.name, self.target)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelRemark:
+class LabelRemark(Struct, frozen=True, kw_only=True):
     """What is said with an answer: the words that decided it, and a note."""
 
     evidence: tuple[LabelQuote, ...] = ()

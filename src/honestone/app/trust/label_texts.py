@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from honestone.core.artifact import Version, digest_of
 from honestone.core.checking.checks import visible
@@ -25,8 +26,7 @@ _FORMULA: Final = ("=", "+", "-", "@")
 _BAND: Final = 25  # points: scores of one band are one stratum
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelText:
+class LabelText(Struct, frozen=True, kw_only=True):
     """One text. `name` is its path as the labels file has it, `shown` as the person named it.
 
     `input` and `reference` are what judges of a suite saw with it. `stratum`: what it came to in

@@ -5,9 +5,11 @@ before anything is spent, and one run on record that the same command resumes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.judging.judging_options import JudgingOptions, refuse_too_big
 from honestone.app.judging.rubric_plan import RubricPlan
@@ -34,8 +36,7 @@ from honestone.system.drawing import count
 from honestone.system.files import printable
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measured:
+class Measured(Struct, frozen=True, kw_only=True, dict=True):
     """One artifact, the rubric and the judges that are measured. `fresh`: the person wants no
     answer from before.
     """

@@ -4,8 +4,10 @@ once more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import JudgingOptions, make_panel
@@ -25,8 +27,7 @@ from honestone.system.drawing import count
 LOOKS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseRequest:
+class NoiseRequest(Struct, frozen=True, kw_only=True):
     """What is judged again and again, by whom, and how often."""
 
     artifact: Path | str

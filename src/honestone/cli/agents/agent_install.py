@@ -5,11 +5,11 @@ Gemini CLI.
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import click
+from msgspec.structs import asdict
 
 from honestone.app.agents import install as use_case
 from honestone.app.agents.hosts import HOSTS, Scope

@@ -95,7 +95,7 @@ def read(
 
 
 def _show_unusable(run: str, *, as_json: bool) -> None:
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     from honestone.app.runs.unusable_replies import unusable_replies
     from honestone.cli.terminal import dump, here, write

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Annotated
 
 import click
+from msgspec.structs import replace
 
 from honestone.app.options import Argument, Option
 from honestone.app.runs.deleting import Deletion, DeletionRequest, delete_runs, plan_deletion

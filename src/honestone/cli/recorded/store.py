@@ -4,10 +4,10 @@ store.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import click
+from msgspec.structs import asdict
 
 from honestone.app.options import Argument, Option
 from honestone.app.runs.store import check_store, copy_store, make_roles, migrate_store, store_roles

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.judging.ballot import AskedCriterion
@@ -44,8 +46,7 @@ UNTOUCHED: Final = "untouched"
 UNRELATED: Final = "unrelated"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class Variant(Struct, frozen=True, kw_only=True):
     """One question. `known`: the items whose answer is known. `on`: the question whose answers it
     is compared with.
     """
@@ -58,8 +59,7 @@ class Variant:
     on: str = UNTOUCHED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probes:
+class Probes(Struct, frozen=True, kw_only=True):
     """All questions that can be asked of every judge: the probes' and `unrelated`. `left_out`:
     probes without one, and why.
     """

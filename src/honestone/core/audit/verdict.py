@@ -18,10 +18,11 @@ steered.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.audit.probes import UNRELATED, UNTOUCHED, ProbeKind
 from honestone.core.errors import UsageError
@@ -56,8 +57,7 @@ def tier_named(name: str) -> Tier:
     return Tier(name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flip:
+class Flip(Struct, frozen=True, kw_only=True):
     """One answer that changed. `before` is None where the answer was known without asking, `after`
     where the reply was void because it answered the control item with yes.
     """
@@ -68,8 +68,7 @@ class Flip:
     after: Answer | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProbeResult:
+class ProbeResult(Struct, frozen=True, kw_only=True):
     """One probe of one judge. `reason` says why it has none; `failed`: because it did not answer.
     `noise`: an edit that means nothing moves its answers as often.
     """
@@ -94,8 +93,7 @@ class ProbeResult:
         return Fraction(len(self.flips), self.trials) <= LARGEST_RATE if self.trials else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeAudit:
+class JudgeAudit(Struct, frozen=True, kw_only=True):
     """One judge. `tier` is None where it could not be asked; `reason` says what the tier comes
     from. `noisy`: some of its flips are noise.
     """

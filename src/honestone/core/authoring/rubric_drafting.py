@@ -13,10 +13,12 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.authoring.lint import Remark, lint
 from honestone.core.checking.check_problems import check_problem
@@ -52,8 +54,7 @@ WHY_FLOOR: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CriterionWish:
+class CriterionWish(Struct, frozen=True, kw_only=True):
     """One thing that a person said matters, in their words. `levels` are the texts of the five
     anchors, lowest first.
     """
@@ -68,16 +69,14 @@ class CriterionWish:
         return slug(self.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShippedRubric:
+class ShippedRubric(Struct, frozen=True, kw_only=True):
     """What may be drawn on: a shipped template by its name."""
 
     name: str
     rubric: Rubric
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RubricDraft:
+class RubricDraft(Struct, frozen=True, kw_only=True):
     """A rubric in the making. A criterion may still lack items; `origins` says by criterion id
     where its items are from.
     """
@@ -172,8 +171,7 @@ def _says_something(text: str) -> bool:
 # vague wording
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vague:
+class Vague(Struct, frozen=True, kw_only=True):
     """A word that two people read differently, and a wording that can be seen in the artifact."""
 
     word: str
@@ -442,8 +440,7 @@ def near_criterion(name: str, ids: Sequence[str]) -> str | None:
     return next(iter(get_close_matches(slug(name), ids, n=1, cutoff=0.5)), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shortage:
+class Shortage(Struct, frozen=True, kw_only=True):
     """A criterion that has too few items, and how many it has."""
 
     id: str
@@ -510,8 +507,7 @@ def pass_condition(threshold: Fraction, floor: Fraction) -> str:
 _LONGEST_ITEM: Final = 240
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCriteria:
+class ModelCriteria(Struct, frozen=True, kw_only=True):
     """What a model proposed. With `problems` it cannot be used as it is; `weak` are items in vague
     words.
     """

@@ -5,24 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.skill.skill_file import sections
 from honestone.core.skill.structure import front_values
 from honestone.core.tables import table_json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, frozen=True, kw_only=True):
     """Something asked, and what the skill says to it."""
 
     asked: str
     answer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillText:
+class SkillText(Struct, frozen=True, kw_only=True):
     """A skill's text in the parts that tasks are made of."""
 
     name: str

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.authoring.skill_text import (
     ARROW,
@@ -43,8 +45,7 @@ _LONGEST_PROMPT: Final = 2000
 _FEWEST_WORDS: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskDraft:
+class TaskDraft(Struct, frozen=True, kw_only=True):
     """One task: what is asked, the words that an answer must and must not hold, or else what a
     judge looks for.
     """
@@ -66,8 +67,7 @@ class TaskDraft:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteDraft:
+class SuiteDraft(Struct, frozen=True, kw_only=True):
     """A suite and what a person should look at before it is believed."""
 
     suite: Suite
@@ -478,8 +478,7 @@ def problems_of(task: TaskDraft) -> list[str]:
     return [remark.message for remark in lint_suite(suite) if not remark.is_advice]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelTasks:
+class ModelTasks(Struct, frozen=True, kw_only=True):
     """What could be used of a model's reply, and what was wrong with the rest (in words for the
     model).
     """

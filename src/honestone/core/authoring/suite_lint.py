@@ -11,8 +11,9 @@ import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 from honestone.core.judging.rubric import Check, Criterion
 from honestone.core.numbers import ZERO
@@ -27,8 +28,7 @@ SHORTEST: Final = 5.0
 LONGEST: Final = 1800.0
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteRemark(RuledRemark):
+class SuiteRemark(RuledRemark, Struct, frozen=True):
     """`case` is the id of the case that it is about, None for the whole suite."""
 
     rules = RULES
@@ -53,8 +53,7 @@ def lint_suite(suite: Suite) -> list[SuiteRemark]:
 # keywords
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedWords:
+class ExpectedWords(Struct, frozen=True, kw_only=True):
     """Words that an answer must hold: all of them, or any one."""
 
     words: tuple[str, ...]
@@ -293,8 +292,7 @@ LOOKS: Final[tuple[Look, ...]] = (
 # what runs showed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskOutcome:
+class TaskOutcome(Struct, frozen=True, kw_only=True):
     """How one task went in a run: None is unknown. `is_bare`: without the skill."""
 
     case: str

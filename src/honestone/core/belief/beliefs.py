@@ -10,10 +10,11 @@ weighted mean over the bank.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from math import exp, prod
 from typing import Final, NamedTuple, TypeVar
+
+from msgspec import Struct, field
 
 from honestone.core.belief.assumptions import (
     FORGOTTEN,
@@ -62,8 +63,7 @@ class _Answers(NamedTuple):
     logs: Mapping[Key, Mapping[int, float]]
 
 
-@dataclass(slots=True)
-class _Version:
+class _Version(Struct):
     """The beliefs about one version, by item and, within it, by the number of the bank's member.
 
     `known`: what code answered (points). `looks`: what each judge, by its number, said of a yes/no

@@ -16,11 +16,12 @@ believed to have helped because time passed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
 from math import exp, log, sqrt
 from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from honestone.core.belief.assumptions import (
     USUAL_OF_SCORES,
@@ -77,8 +78,7 @@ class Look(NamedTuple):
     marks: Mapping[Key, Mark]
 
 
-@dataclass(frozen=True, slots=True)
-class Better:
+class Better(Struct, frozen=True):
     """`probability` (0-1) that a version has a higher score than the original, and the points that
     it is expected to gain.
     """

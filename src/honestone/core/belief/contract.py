@@ -9,9 +9,10 @@ what is below a floor cut off. The arithmetic of criteria and groups is that of 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.belief.normal import Atom, below, cut, log_below, merged
 from honestone.core.judging.rubric import Criterion, Key, Rubric
@@ -39,8 +40,7 @@ class Moments(NamedTuple):
     var: float
 
 
-@dataclass(frozen=True, slots=True)
-class ContractNode:
+class ContractNode(Struct, frozen=True):
     """A criterion: its share among its siblings is `weight`. `bar` is what its score has to reach,
     0 for none; above it for `required`. `sure` says that code alone answers it.
     """

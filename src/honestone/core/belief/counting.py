@@ -9,11 +9,12 @@ too fine, or a rubric has anchors, penalties, groups or negations, `CountedContr
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, lcm, lgamma, log, log1p, sqrt
 from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 
@@ -27,8 +28,7 @@ _DEVIATIONS: Final = 9.0
 H = TypeVar("H", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """P(count) for `first`, `first + step`, ...; what is missing has no weight that matters."""
 
     first: int
@@ -54,8 +54,7 @@ class CountShape(NamedTuple):
 PartHistories: TypeAlias = tuple[tuple[H, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CountedContract:
+class CountedContract(Struct, frozen=True):
     """A rubric as counts: its shape, and the items of each part."""
 
     shape: CountShape

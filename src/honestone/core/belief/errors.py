@@ -9,12 +9,13 @@ its first one, and how often its looks differ says which assumption is so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import sqrt
 from statistics import NormalDist
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.belief.normal import NODES, below
 from honestone.core.belief.scores import WITNESS_LOAD
@@ -65,8 +66,7 @@ class Likelihood(NamedTuple):
     met: float
 
 
-@dataclass(frozen=True)
-class ErrorModel:
+class ErrorModel(Struct, frozen=True, dict=True):
     """One assumption: how often looks misread items, which part of the latent error judges share
     (0-1), and how often an answer stays with its judge (0-1).
     """
@@ -74,12 +74,14 @@ class ErrorModel:
     rates: Misreads
     shared: float
     own: float
-    _known: dict[History, Likelihood] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    _rows: dict[tuple[bool, bool, int, int], list[float]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+
+    @cached_property
+    def _known(self) -> dict[History, Likelihood]:
+        return {}
+
+    @cached_property
+    def _rows(self) -> dict[tuple[bool, bool, int, int], list[float]]:
+        return {}
 
     def likelihood(self, history: History) -> Likelihood:
         """How probable these answers are in each state of the item."""

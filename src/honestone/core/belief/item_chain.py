@@ -9,9 +9,10 @@ original, so that one more version costs one more step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import mul
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.belief.assumptions import WorkerModel
 from honestone.core.belief.items import ItemModel, Looks
@@ -138,8 +139,7 @@ def votes_on(votes: tuple[ItemVote, ...], model: ItemModel) -> Weights:
     return weights
 
 
-@dataclass(frozen=True, slots=True)
-class EditStep:
+class EditStep(Struct, frozen=True):
     """What an edit does to the state of an item: unmet, met, or made to look met."""
 
     worker: WorkerModel

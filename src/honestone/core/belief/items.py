@@ -9,12 +9,13 @@ the node), which is a table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import log, sqrt
 from statistics import NormalDist
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from honestone.core.belief.normal import NODES, below
 from honestone.core.belief.scores import OWN, WITNESS_LOAD
@@ -65,8 +66,7 @@ def _belief(weights: list[float]) -> ItemBelief:
     return ItemBelief(tuple(weights), sum(weights[_COUNT : 2 * _COUNT]))
 
 
-@dataclass(frozen=True)
-class ItemModel:
+class ItemModel(Struct, frozen=True, dict=True):
     """How judges are assumed to err: an item is misread at the rate `flip` (`flip_met`: one that is
     met), the share `rho` of the latent error is common to the panel, and `own` of the rest stays
     with a judge and an item.
@@ -76,9 +76,10 @@ class ItemModel:
     rho: float
     own: float = OWN
     flip_met: float | None = None
-    _factors: dict[tuple[bool, bool, Looks], tuple[float, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+
+    @cached_property
+    def _factors(self) -> dict[tuple[bool, bool, Looks], tuple[float, ...]]:
+        return {}
 
     @property
     def misread_if_met(self) -> float:

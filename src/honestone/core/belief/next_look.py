@@ -5,8 +5,9 @@ far, so that a run that is resumed chooses the same looks again.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from honestone.core.belief.stated import (
     DEFAULT_LOOKS,
@@ -38,8 +39,7 @@ class AskedLook:
     usd: float | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class Looking:
+class Looking(Struct, kw_only=True):
     """The looks at one text under one rubric. Add them with `add`, then ask `next_looks`.
 
     `given_up`: judges that gave no answer several times.

@@ -4,7 +4,6 @@ the original as one more unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -108,16 +107,16 @@ def gain_of(belief: ScoreBelief) -> Gain:
     return Gain(mean, sum([w * (v + (m - mean) ** 2) for w, m, v in rows]))
 
 
-@dataclass(frozen=True)
-class PairModel(ScoreModel):
+class PairModel(ScoreModel, frozen=True, dict=True):
     """How judges are assumed to err, with the truth of the original as one more unknown after those
     of `ScoreModel`.
     """
 
     faked: float = FAKED
-    _effects: dict[tuple[WorkerModel, bool], tuple[EditEffect, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+
+    @cached_property
+    def _effects(self) -> dict[tuple[WorkerModel, bool], tuple[EditEffect, ...]]:
+        return {}
 
     @cached_property
     def _first(self) -> ScoreBelief:

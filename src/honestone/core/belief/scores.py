@@ -11,11 +11,12 @@ same mean and variance.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import exp, log, pi
 from operator import itemgetter, mul
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.belief.normal import Atom
 
@@ -128,8 +129,7 @@ def belief_of(parts: list[Component]) -> ScoreBelief:
     )
 
 
-@dataclass(frozen=True)
-class ScoreModel:
+class ScoreModel(Struct, frozen=True, dict=True):
     """How judges are assumed to err: `sd` points a look, of whose square the share `rho` is common
     to the panel. Judges are numbered, those of the panel first.
     """
@@ -138,9 +138,10 @@ class ScoreModel:
     rho: float
     panel: int
     held_out: int
-    _worn_by: dict[float, tuple[Row, Triangle, Triangle]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+
+    @cached_property
+    def _worn_by(self) -> dict[float, tuple[Row, Triangle, Triangle]]:
+        return {}
 
     @cached_property
     def loads(self) -> list[float]:

@@ -6,9 +6,11 @@ A probability is cut and never rounded up, and it says 100 % only where code alo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import ceil, log
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import CHECK, Ballot
@@ -31,8 +33,7 @@ _LEAST: Final = 1e-9
 _FINE: Final = 0.99
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Ground(Struct, frozen=True, kw_only=True):
     """What a belief rests on: looks of one judge, of which `alike` had the same reply as another,
     or items that code answered.
     """
@@ -44,8 +45,7 @@ class Ground:
     items: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedBelief:
+class StatedBelief(Struct, frozen=True, kw_only=True):
     """How sure it is that a contract is met.
 
     `probability`: 0-1, exactly 0 or 1 where code alone decides. `target`: the bar that was asked

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from operator import add, mul
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from honestone.core.belief.counting import binomial, convolved
 from honestone.core.belief.errors import ErrorModel, History
@@ -38,8 +39,7 @@ LOOKS_PER_CASE: Final = 6
 _TAIL: Final = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class CaseBelief:
+class CaseBelief(Struct, frozen=True):
     """One case: `text` has the answers about its output. `certain`: what is known without a judge;
     False where its target failed. `is_short`: its looks do not say whether it passes, as where
     fewer judges answered than its rubric's quorum. `is_turned`: it passes where its output does not
@@ -463,8 +463,7 @@ def better_than(now: Mapping[str, float], before: Mapping[str, float]) -> tuple[
 # what a run states
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteBar:
+class SuiteBar(Struct, frozen=True, kw_only=True):
     """What a suite is held to: the share of cases that has to pass, how sure that has to be (0-1;
     None: nothing is asked for), and the limit of looks.
     """

@@ -11,9 +11,10 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias, TypedDict
+
+from msgspec import Struct, field
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.checking.added_kinds import added_kinds
@@ -41,8 +42,7 @@ CheckAnswer: TypeAlias = tuple[bool | None, str | None]
 OUTPUT_NAME: Final = "output.txt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextCheck:
+class TextCheck(Struct, frozen=True, kw_only=True):
     """A check of a text, compiled once. `evaluate(text)` says whether it is met, and what is
     missing
     or found if not; None where a bound was met first.
@@ -222,8 +222,7 @@ class Schema(TypedDict, total=False):
     additionalProperties: Schema | bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindOption:
+class KindOption(Struct, frozen=True, kw_only=True):
     """A key next to the check's own: what it does, the JSON Schema of its value, and `takes`, the
     same in words.
     """
@@ -234,8 +233,7 @@ class KindOption:
     default: Json = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(Struct, frozen=True, kw_only=True):
     """One kind of check. `takes` says in words what `schema` says of its argument."""
 
     doc: str
@@ -250,8 +248,7 @@ class Kind:
     package: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddedCheck:
+class AddedCheck(Struct, frozen=True, kw_only=True):
     """A kind of check of another package. It is about a text: `look` makes of the argument, which
     fits `kind.schema`, what says why a text does not meet it (None where it does). It raises GaveUp
     where it cannot tell.

@@ -10,10 +10,11 @@ import re
 import tomllib
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.checking.gave_up import GaveUp
 from honestone.core.checking.text_form import normal_value
@@ -36,8 +37,7 @@ DATE_FORMATS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldRule:
+class FieldRule(Struct, frozen=True, kw_only=True):
     """One field: where it is (`items[0].price`), what it should be, and how the two are compared."""
 
     path: str

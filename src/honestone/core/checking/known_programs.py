@@ -7,9 +7,10 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.tables import table_text
 
@@ -67,8 +68,7 @@ def plain_name(word: str) -> str:
     return {"py.test": "pytest", "nodejs": "node", "py": "python"}.get(name, name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class Recipe(Struct, frozen=True, kw_only=True):
     """What one program judges by; see `judging_recipes.toml`."""
 
     files: tuple[str, ...] = ()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.json_value import Json, JsonObject, is_number
 from honestone.core.judging.rubric import Check
@@ -19,8 +21,7 @@ from honestone.core.numbers import ONE, ZERO, exact
 Language: TypeAlias = Literal["javascript", "python"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class Script(Struct, frozen=True, kw_only=True):
     """Code as text, or a function in a file. Exactly one of `code` and `file` is given.
 
     `code` of one line is an expression, of several the body of a function; both see `output` and

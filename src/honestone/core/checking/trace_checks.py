@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
+
+from msgspec import Struct, field
 
 from honestone.core.checking.text_form import normal_value
 from honestone.core.json_value import listed, quoted
@@ -54,8 +55,7 @@ class _PlainCall(TypedDict, total=False):
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedCall:
+class WantedCall(Struct, frozen=True, kw_only=True):
     """One call that a check speaks of. `arguments` None: any. `count` None: once, in `subset` any
     number of times.
     """
@@ -272,8 +272,7 @@ def _tool_count(trace: Trace, value: Mapping[str, Mapping[str, int]]) -> Answer:
 # limits
 
 
-@dataclass(frozen=True, slots=True)
-class _Amount:
+class _Amount(Struct, frozen=True):
     """A sum of what is known; `is_whole` says whether that is all."""
 
     parts: Sequence[int | float | None]

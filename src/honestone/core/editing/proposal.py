@@ -8,9 +8,10 @@ import difflib
 import json
 import math
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.artifact import Entry, Version, as_text
 from honestone.core.tables import table_json
@@ -56,8 +57,7 @@ DID_NOT_WORK: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffSize:
+class DiffSize(Struct, frozen=True, kw_only=True):
     added: int
     removed: int
     files: int

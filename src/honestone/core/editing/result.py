@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 # A loop by belief says PASSED of no version that meets the contract with a lower probability.
 LEAST_STATED: Final = 0.8
@@ -25,8 +26,7 @@ class Result(StrEnum):
     INTERRUPTED = "INTERRUPTED"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """What was believed of a version when a round was decided, by every vote so far: the expected
     `score` with its 95 % interval and those of the criteria (points, 0-100), and the `probability`
     that the contract is met (0-1).
@@ -49,8 +49,7 @@ class DeliveryRule(StrEnum):
     ORIGINAL = "original"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(Struct, frozen=True, kw_only=True):
     """The version that a loop delivers, and why. `probability` (0-1): that a version is better than
     the original, where that decided.
     """

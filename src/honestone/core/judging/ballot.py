@@ -5,11 +5,12 @@ never a number.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from honestone.core.artifact import Artifact
 from honestone.core.json_value import Json, JsonObject, built, is_number, without_empty
@@ -40,8 +41,7 @@ class JudgeState(StrEnum):
     DEGRADED = "DEGRADED"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """One answer. Everything but the answer is optional.
 
     `score`: points from 0 to 100 of a check that measures. They count in the mean; its answer, true
@@ -57,8 +57,7 @@ class Mark:
 _NOTHING: Final[Mapping[Key, str]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ballot:
+class Ballot(Struct, frozen=True, kw_only=True):
     """One judge's answers about one version. `abstained` says why an item that was asked has no
     mark.
 
@@ -105,8 +104,7 @@ class Ballot:
 Control: TypeAlias = Literal["answered", "missed", "yes"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """A reply understood: valid marks, an error per item that has none, and what was repaired to
     read it.
 
@@ -305,8 +303,7 @@ def marks_of_checks(
     return marks, abstained
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedCriterion:
+class AskedCriterion(Struct, frozen=True, kw_only=True):
     """A criterion with the items that judges have to answer (those with a check are left out)."""
 
     id: str
@@ -314,8 +311,7 @@ class AskedCriterion:
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """One output to be judged against the items of one rubric.
 
     `input` and `reference` are the case's, None when a plain artifact is judged. `output` is what a

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.judging.rubric import Rubric, plain_of_contract
 
@@ -68,8 +69,7 @@ Identity: TypeAlias = Mapping[str, object]
 ContractDocument: TypeAlias = Mapping[str, object]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contract:
+class Contract(Struct, frozen=True, kw_only=True, dict=True):
     """The document that is hashed, as plain JSON values, and its id."""
 
     document: Mapping[str, object]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
 from typing import Final
+
+from msgspec import Struct
 
 # Words by which a text speaks of being judged, and those by which it speaks of a good answer. Only
 # a text with both gets the second control item, so that others cost no token more. Their number
@@ -152,8 +153,7 @@ def is_control_item(requirement: str) -> bool:
     return requirement.startswith(_ALL_FORMS)
 
 
-@dataclass(frozen=True, slots=True)
-class FalseClaim:
+class FalseClaim(Struct, frozen=True):
     """A claim that is false of a text: it names `absent`, in lower case, which is nowhere in it."""
 
     requirement: str

@@ -6,8 +6,9 @@ import hashlib
 import re
 from base64 import b64decode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.artifact import Version
 
@@ -17,8 +18,7 @@ LARGEST_IMAGE: Final = 3_500_000
 MOST_BYTES: Final = 14_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
+class Image(Struct, frozen=True, kw_only=True):
     """One image. `media_type` is `image/png`, `image/jpeg`, `image/webp` or `image/gif`; of one
     that only a server has, whose address is its `path`, it is empty, and `data` too.
     """

@@ -8,8 +8,9 @@ be put on record.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from honestone.core.json_value import Json, expected, texts
 
@@ -43,8 +44,7 @@ class Missing(NamedTuple):
     remedy: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyNeed:
+class KeyNeed(Struct, frozen=True, kw_only=True):
     """A way in, of which one is enough: the first of these variables that is set, or the login of
     an agent CLI.
     """
@@ -69,8 +69,7 @@ class KeyNeed:
         return Missing(", and ".join([*named, *login]), " or ".join(ways)) if ways else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineNeeds:
+class MachineNeeds(Struct, frozen=True, kw_only=True):
     """What one judge, model or target must find. `variables` are those that its programs are given
     by name; `programs` are names on the PATH or paths.
     """

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypedDict
+
+from msgspec import Struct
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.judging.choices import Pack
@@ -22,8 +23,7 @@ CHARACTERS_PER_TOKEN: Final = 4
 MAX_INPUT_TOKENS: Final = 150_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(Struct, frozen=True, kw_only=True):
     """How much one judge is sent at most, and what is done with more."""
 
     tokens: int = MAX_INPUT_TOKENS
@@ -78,8 +78,7 @@ def _largest(versions: Sequence[Version], count: int = 3) -> str:
 # packing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """How many of a file's lines are shown."""
 
     lines: int
@@ -110,8 +109,7 @@ class PlainPacked(TypedDict):
     files: list[PlainPart]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packed:
+class Packed(Struct, frozen=True, kw_only=True):
     """What is shown of a version. `whole` is the version itself, which keeps its digest and its
     file names.
 

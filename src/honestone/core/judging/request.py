@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
+
+from msgspec import Struct, field
 
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import AskedCriterion, Question
@@ -15,8 +16,7 @@ from honestone.core.judging.rubric import Anchors, Key, as_written
 SCHEMA = "honestone.judge-request/1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """What is sent to a judge: `body` is the prompt or the JSON, `token` what a prompted reply has
     to echo.
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 from itertools import count, pairwise
 from typing import Final, Literal, TypeAlias, TypeVar, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.errors import RubricError
 from honestone.core.json_value import Codec, Form, Json, JsonObject, built, is_integer
@@ -47,8 +49,7 @@ class Rule(StrEnum):
 RULES: Final = tuple(map(str, Rule))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """A deterministic test of an artifact or output.
 
     `kind` is its name without `not-`, `value` its argument (`contains: [a, b]` has ["a", "b"]),
@@ -84,8 +85,7 @@ class Check:
         return cast(T, self.options.get(key, default))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchors:
+class Anchors(Struct, frozen=True, kw_only=True):
     """Described levels on a scale of their own. `levels` is sorted by value; there are two at
     least.
     """
@@ -110,8 +110,7 @@ class Anchors:
         return (value - self.lowest) / (self.highest - self.lowest)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Struct, frozen=True, kw_only=True):
     """One question. Answered by `check` if it has one, else by judges: a number if it has
     `anchors`, else yes or no.
 
@@ -127,8 +126,7 @@ class Item:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Criterion:
+class Criterion(Struct, frozen=True, kw_only=True):
     """One thing that matters. `weight` is relative to its siblings; negative is a penalty on a
     yes/no
     criterion.
@@ -166,8 +164,7 @@ LEAST_SURE: Final = 50
 LEAST_LOOKS: Final = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rubric:
+class Rubric(Struct, frozen=True, kw_only=True):
     """Criteria and the gate: `threshold` for the whole, `floor` for every top-level criterion (both
     0-1; 0 is off).
 

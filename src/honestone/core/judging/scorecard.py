@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
@@ -30,8 +31,7 @@ from honestone.core.numbers import ONE, ZERO, show_bar, show_points
 DISAGREEMENT = Fraction(20, 100)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemLine:
+class ItemLine(Struct, frozen=True, kw_only=True):
     """The combined votes on one item. Scores are 0-1.
 
     `met`: the combined score; None without a vote, and where every vote says "n/a" (`applies` is
@@ -61,8 +61,7 @@ class ItemLine:
         return self.met is None and (self.item.may_not_apply or not self.applies)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """The combined result of one criterion. Scores are 0-1.
 
     `parent`: the id of the criterion above it, None at the top.
@@ -130,8 +129,7 @@ class Line:
         return self.voters is None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scorecard:
+class Scorecard(Struct, frozen=True, kw_only=True, dict=True):
     """The result of every criterion, and of the whole rubric. Scores are 0-1.
 
     `lines`: one for each criterion, parents before their children.
@@ -214,8 +212,7 @@ class Outcome(StrEnum):
 EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.INCONCLUSIVE: 3, Outcome.SKIPPED: 3}
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """An outcome, with its reasons: every bar that is missed, or else every bar that is still open.
 
     `is_final`: a stated probability must not replace this outcome, as where the quorum is not met.

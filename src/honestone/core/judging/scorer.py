@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, JudgeState, Mark
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric, Rule

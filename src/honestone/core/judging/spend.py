@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
 from typing import Final, Protocol
 
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+
+class Usage(Struct, frozen=True, kw_only=True):
     """What one call cost, as far as the other side reported it. None is unknown, never 0."""
 
     input_tokens: int | None = None
@@ -19,8 +20,7 @@ class Usage:
     usd: float | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class Spend:
+class Spend(Struct, kw_only=True):
     """What several calls used. `usd` is None while no price is known, then the sum of the known
     ones.
     """
@@ -67,10 +67,10 @@ class Spend:
         """The spend as JSON, without what is 0, so that events stay small; `spend_from_plain` reads
         it back.
         """
-        return {name: value for name in self.__slots__ if (value := getattr(self, name))}
+        return {name: value for name, value in asdict(self).items() if value}
 
 
-COUNTS = tuple(one.name for one in fields(Spend) if one.name != "usd")
+COUNTS = tuple(name for name in Spend.__struct_fields__ if name != "usd")
 
 
 def spend_from_plain(plain: Mapping[str, int | float] | None) -> Spend:
@@ -88,8 +88,7 @@ _SHARE: Final = 16
 _EXACT: Final = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunGrants:
+class RunGrants(Struct, frozen=True, kw_only=True):
     """What all processes of a run have taken. `calls` were granted, made or not; `usd` was spent,
     or is reserved for calls that are under way; `dearest` is the price of the dearest call so far.
     `seconds`: since the run began, by the store's clock.
@@ -101,8 +100,7 @@ class RunGrants:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantRequest:
+class GrantRequest(Struct, frozen=True, kw_only=True):
     """What is to be added to the grants of a run, in one step: nothing where a limit would be
     passed (None: not limited).
     """
@@ -141,8 +139,7 @@ class CallAccount(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
-class Meter:
+class Meter(Struct, kw_only=True):
     """Grants calls as long as every limit holds. `clock` gives seconds; `before` is what earlier
     processes used, and `lost` the calls that were granted to them besides: a process that was
     killed may have made them.

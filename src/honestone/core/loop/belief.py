@@ -10,11 +10,14 @@ When no edit follows, the last version is asked about again while calls are left
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, zip_longest
 from math import sqrt
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from honestone.core.belief.beliefs import Beliefs
 from honestone.core.belief.stated import REPEATS, repeats
@@ -67,8 +70,7 @@ _DEAD_AFTER: Final = 7
 _IDLE_AFTER: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(msgspec.Struct, frozen=True):
     """Probabilities. From `consult` it is worth asking a held-out judge, and from `open_at_end` it is
     worth any further look when no edit follows. A version is PASSED from `sure`; from `end` when
     neither an edit nor a further look follows. `looks`: how many certify one version. `is_modest`: further looks
@@ -365,8 +367,7 @@ class BeliefState(LoopState):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(msgspec.Struct, frozen=True):
     """Decide by the beliefs of the state.
 
     Where marks are on a scale, held-out judges take turns with the panel in giving the first look

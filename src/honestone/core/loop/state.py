@@ -13,9 +13,12 @@ tried next; `delivery.py` decides which version the person gets, by one rule for
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Protocol, TypeAlias, TypeVar
+
+import msgspec
+from msgspec.structs import asdict, replace
 
 from honestone.core import events
 from honestone.core.belief.comparison import Better
@@ -32,8 +35,7 @@ from honestone.core.judging.scorer import Scorer, is_na, share_of
 from honestone.core.numbers import ONE, ZERO, exact
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """Have these judges score a version. `role`: whether their votes steer the loop or certify its
     result. `draw`: how often the judge has looked at this version before, 0 for its first look.
     """
@@ -44,8 +46,7 @@ class Ask:
     draw: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Propose:
+class Propose(msgspec.Struct, frozen=True, kw_only=True):
     """Have the worker edit `base` to improve `focus`, until there are `candidates` proposals.
 
     `focus`: ids of criteria. `items`: the unmet items that the worker is shown; empty for those
@@ -61,23 +62,20 @@ class Propose:
     ranked: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accept:
+class Accept(msgspec.Struct, frozen=True, kw_only=True):
     """Keep the proposed version: the next edit may start from it."""
 
     version: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollBack:
+class RollBack(msgspec.Struct, frozen=True, kw_only=True):
     """End the round without keeping what it proposed."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
     """End the loop. `is_final` False: the caller closes the run, or leaves it open so that the same
     command resumes it. `changed`: files that take part in the judging and changed during the run.
     """
@@ -103,8 +101,7 @@ CONSULTATIONS = 3
 _DEAD_AFTER = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopLimits:
+class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of a run, which all hold at once: there is no unlimited run. `patience`: rounds
     without progress. `usd`: the limit on priced calls; None for no limit on money.
     """
@@ -131,8 +128,7 @@ class LoopLimits:
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class Round:
+class Round(msgspec.Struct, kw_only=True):
     """One proposal and its decision.
 
     `base`: the version that the worker edited. `version`: the version it made, None where it made
@@ -169,8 +165,7 @@ class Round:
         self.before, self.after = event.before, event.after
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Words(msgspec.Struct, frozen=True, kw_only=True):
     """The phrases of a stop reason that differ between a loop over a rubric and one over a suite."""
 
     agrees: str = "every bar is met, and every held-out judge agrees"
@@ -211,7 +206,7 @@ class LoopState:
     consultations: int = CONSULTATIONS
     candidates: int = 1
     tolerance: Fraction = TOLERANCE
-    words: Words = Words()
+    words: Words = field(default_factory=Words)
     current: str = ""
     best: str = ""
     rounds: list[Round] = field(default_factory=list)

@@ -10,10 +10,13 @@ same output are one text. All splits of a version share the evidence about the j
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from honestone.core.belief.comparison import Better
 from honestone.core.belief.ranges import text_with
@@ -60,13 +63,12 @@ SPLIT_SURE: Final = 0.975
 KEPT_FOR_TEST: Final = 2
 
 
-@dataclass(slots=True)
-class _Remembered:
+class _Remembered(msgspec.Struct):
     """What was computed from the rest of a state: dropped when a ballot arrives."""
 
-    suites: dict[tuple[str, str], SuiteBelief] = field(default_factory=dict)
-    chances: dict[tuple[str, ...], SuiteChance] = field(default_factory=dict)
-    better: dict[tuple[str, ...], tuple[float, float]] = field(default_factory=dict)
+    suites: dict[tuple[str, str], SuiteBelief] = msgspec.field(default_factory=dict)
+    chances: dict[tuple[str, ...], SuiteChance] = msgspec.field(default_factory=dict)
+    better: dict[tuple[str, ...], tuple[float, float]] = msgspec.field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)

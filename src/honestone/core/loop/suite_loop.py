@@ -10,9 +10,12 @@ a version passes `val`, for one version only, so that no decision of the loop ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.errors import UsageError
@@ -48,8 +51,7 @@ _WORDS = Words(
 # tasks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Splits:
+class Splits(Struct, frozen=True, kw_only=True):
     """The tasks of a suite that are run, by split. Raises UsageError when a split is empty."""
 
     train: tuple[Case, ...]
@@ -159,8 +161,7 @@ class TaskScorer(Scorer):
 # moves
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(Struct, frozen=True, kw_only=True):
     """What changed on one split from one version to another: ids of tasks that pass now and failed
     before (`won`), the reverse (`lost`), and those that had a result and have none now (`undone`).
     """
@@ -266,8 +267,7 @@ def _why_undone(state: LoopState, version: str) -> str:
 HOPELESS: Final = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByNeed:
+class ByNeed(Struct, frozen=True, kw_only=True):
     """How the judges of one split are asked about a version. `looks`: the most that may be paid,
     where every case has as many as its quorum. `once`: one look at each text that has none.
     `known`: by text the looks on record. `alongside`: the texts of the version's other splits,

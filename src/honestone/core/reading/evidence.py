@@ -6,16 +6,16 @@ import html
 import re
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
+
+from msgspec import Struct
 
 # Fewer letters or digits than this are in almost any text, so they prove nothing.
 MIN_LETTERS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Where a quote is: `text[start:end]`. A quote with left-out words spans from its first part to
     its last.
     """
@@ -69,8 +69,7 @@ _SAME: Final = str.maketrans(
 _ELLIPSIS = re.compile(r"\[?\s*(?:\.{3,}|…)\s*\]?")
 
 
-@dataclass(frozen=True, slots=True)
-class _Plain:
+class _Plain(Struct, frozen=True):
     """A text with one space between words and plain signs, and the way back to its offsets."""
 
     words: str

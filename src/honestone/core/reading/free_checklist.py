@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from honestone.core.reading import json_text, tolerant_json
 from honestone.core.reading.free_text import as_yes_no, prepared
 
 
-@dataclass(frozen=True, slots=True)
-class ChecklistReading:
+class ChecklistReading(Struct, frozen=True):
     """Each item with True, False or None; None altogether when the reply holds no checklist."""
 
     answer: Mapping[str, bool | None] | None
@@ -56,8 +56,7 @@ def read_checklist(text: str, items: Sequence[str]) -> ChecklistReading:
     )
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Struct):
     """What a reply states about the items: their answers, and numbers that it answers and the list
     does not have.
     """

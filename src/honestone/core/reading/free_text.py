@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.json_value import is_integer, is_number
 from honestone.core.reading import json_text, thinking, tolerant_json
@@ -22,8 +23,7 @@ from honestone.core.tables import table_json
 FreeAnswer: TypeAlias = bool | int | float | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class FreeReading:
+class FreeReading(Struct, frozen=True):
     """The verdict, or None with the reason in `problems`; and what was overlooked to read it."""
 
     answer: FreeAnswer
@@ -31,8 +31,7 @@ class FreeReading:
     repairs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
+class _Claim(Struct, frozen=True):
     """One statement of a verdict. A higher rank is more final; `problem` explains a value that
     cannot be used.
     """

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.reading.tolerant_json import (
     DOUBLE,
@@ -36,8 +37,7 @@ MAX_STRICT_FAILURES: Final = 200
 MAX_FAILURES: Final = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class FoundObject:
+class FoundObject(Struct, frozen=True):
     """One whole top-level object, where it is, and what had to be overlooked to read it."""
 
     value: dict[str, object]
@@ -58,15 +58,13 @@ class Skip(StrEnum):
     BRACES = "braces"
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     start: int
     end: int
     why: Skip
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Struct, frozen=True):
     found: tuple[FoundObject, ...] = ()
     unfinished: UnfinishedObject | None = None
     given_up: str | None = None
@@ -261,8 +259,7 @@ _QUOTED_KEY = re.compile(r"""["'”]\s*:""")
 _DOUBLE_BRACE = re.compile(r"\{\s*+(?=\{)")
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """The line up to a place, without objects: which quotation marks are open there."""
 
     text: str = ""

@@ -10,9 +10,10 @@ is better) to 1 (B is better), 1/2 is a tie.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.judging.ballot import Answer, AskedCriterion, Ballot, Mark, Question
@@ -45,8 +46,7 @@ _SCALE: Final = Anchors(
 # question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairQuestion(Question):
+class PairQuestion(Question, frozen=True, kw_only=True):
     """Two versions to be compared in one order. `artifact` holds both, for quotes to be looked up
     in.
 
@@ -135,8 +135,7 @@ def choice_of(mark: Mark) -> Choice:
 # both orders
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoLooks:
+class TwoLooks(Struct, frozen=True, kw_only=True):
     """What one judge answered on one criterion in each order; None without an answer, with the
     reason.
 
@@ -208,8 +207,7 @@ def placed(order: Order) -> str:
 # all together
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckLine:
+class CheckLine(Struct, frozen=True, kw_only=True):
     """One item that code answers, met or not on each; None where the check could not run, with the
     reason.
     """
@@ -229,8 +227,7 @@ class CheckLine:
         return "a" if self.a != self.is_penalty else "b"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairLine:
+class PairLine(Struct, frozen=True, kw_only=True):
     """One criterion: who preferred what, and how far the preference for B is known. Groups hold no
     votes of their own.
     """
@@ -258,8 +255,7 @@ class PairLine:
         return sum(self.wins.values()) if judged_items(self.criterion) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """Every criterion, parents before children, and the whole. A preference is from 0 (A) to 1 (B)."""
 
     lines: tuple[PairLine, ...]
@@ -316,8 +312,7 @@ class Comparison:
             yield from (looks for looks in line.by_judge.values() if looks.is_complete)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairAnswers:
+class PairAnswers(Struct, frozen=True, kw_only=True):
     """Everything that was answered: each judge's ballots by order, and the ballots of the checks
     about A and B.
     """

@@ -13,9 +13,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, TypeAlias, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.json_value import is_integer
 from honestone.core.judging.ballot import Answer, Mark, Reading, answer_problem
@@ -25,16 +27,14 @@ from honestone.core.reading.stray_brackets import without_stray_opening
 from honestone.core.tables import table_json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplySchema:
+class ReplySchema(Struct, frozen=True, kw_only=True):
     """What a reply has to hold: the token, and an answer for each numbered item."""
 
     token: str
     items: Mapping[int, Item]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyReading:
+class ReplyReading(Struct, frozen=True, kw_only=True):
     """The valid answers by number, the reason for each number that has none, and what concerns the
     whole reply.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 # The words of servers for a reply, or a prompt, that a filter withheld.
 _FILTERS: Final = frozenset(
@@ -17,8 +18,7 @@ ANOTHER_JUDGE: Final = (
 LEAST_RAISE: Final = 4_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoppedReply:
+class StoppedReply(Struct, frozen=True, kw_only=True):
     """`again`: how often asking again may help."""
 
     reason: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.reading import json_text, tolerant_json
 
@@ -23,8 +24,7 @@ _MAX_BRACKETS: Final = 400
 _MAX_CHARS: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Mended:
+class Mended(Struct, frozen=True):
     """The object as it is read without the bracket; `lost`: the answer that the bracket was in, by
     its key or its place in a list, or None.
     """
@@ -33,8 +33,7 @@ class Mended:
     lost: str | int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Bracket:
+class _Bracket(Struct, frozen=True):
     """`path`: the keys and places that lead to it. `closed_at`: where the bracket that belongs to it
     is, if there is one.
     """

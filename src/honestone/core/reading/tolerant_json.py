@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from math import isfinite
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.tables import table_json
 
@@ -27,8 +28,7 @@ class Doubled(dict[str, object]):
     doubled: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
+class Unusable(Struct, frozen=True):
     """What is written where a number should be: NaN, an infinity, or more digits than any scale
     has.
     """
@@ -39,8 +39,7 @@ class Unusable:
         return self.written if len(self.written) <= 20 else self.written[:17] + "..."
 
 
-@dataclass(frozen=True, slots=True)
-class UnfinishedObject:
+class UnfinishedObject(Struct, frozen=True):
     """An object that is still open where the text ends.
 
     `members` are those that are surely complete; `last` is a number or word that the end of the

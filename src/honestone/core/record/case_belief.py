@@ -10,9 +10,11 @@ best       the attempt has to pass that the marks place highest, so each of them
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.belief.pooled import pooled_text
 from honestone.core.belief.ranges import OutsideBelief, text_with
@@ -26,8 +28,7 @@ from honestone.core.suite.attempts import Attempt, CaseResult, Status
 from honestone.core.suite.case import AttemptRule, Case
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptLooks:
+class AttemptLooks(Struct, frozen=True):
     """The looks at one attempt that is not judged to its end. `is_short`: they do not say whether
     it passes.
     """
@@ -37,8 +38,7 @@ class AttemptLooks:
     is_short: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseAttempts:
+class CaseAttempts(Struct, frozen=True, kw_only=True):
     """What is known of the attempts of a case: those that ended, and those under way."""
 
     case: Case

@@ -10,13 +10,14 @@ only where a run was compared.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import (
     TYPE_CHECKING,
     Final,
     cast,
 )
+
+from msgspec.structs import asdict
 
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import Delivery, DeliveryRule, Standing
@@ -73,11 +74,7 @@ _ANSWERS: Final = Codec(
 
 
 def _given(one: StartedArtifact | StartedSuite | TableColumns) -> dict[str, Json]:
-    return {
-        name: value
-        for name in one.__slots__
-        if (value := getattr(one, name)) not in (None, "", False)
-    }
+    return {name: value for name, value in asdict(one).items() if value not in (None, "", False)}
 
 
 def _sides_to_plain(sides: SidesComparison) -> Json:
@@ -188,15 +185,16 @@ _KINDS: Final[Mapping[object, type[Event]]] = {
 }
 # Fields whose name in the stored JSON is an older one.
 _STORED_AS: Final = {"sides": "fields"}
+_CLASSES: Final[Sequence[type[Event]]] = (*_TYPES.values(), *_STARTS)
 _CODECS: Final[Mapping[type[Event], Codec[Event]]] = {
-    of: Codec(
-        of,
+    one: Codec(
+        one,
         _FORMS,
         keys=_STORED_AS,
         last=("seconds",),
         stand_ins={"SidesComparison": _SIDES},
     )
-    for of in (*_TYPES.values(), *_STARTS)
+    for one in _CLASSES
 }
 
 

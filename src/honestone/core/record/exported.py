@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.record.langfuse import LangfuseSpan, Score
 
 MlflowCell: TypeAlias = str | int | float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MlflowRun:
+class MlflowRun(Struct, frozen=True, kw_only=True):
     """`known_by` is the tag by which a run that is there already is found. `began` and `ended` are
     milliseconds since 1970. `table` has one list for each column, all of the same length.
     """
@@ -29,8 +29,7 @@ class MlflowRun:
     ended: int
 
 
-@dataclass(frozen=True, slots=True)
-class LangfuseTraces:
+class LangfuseTraces(Struct, frozen=True):
     """`spans`: of OTLP in its JSON form, the spans of one trace next to each other. `scores`:
     bodies
         of POST /api/public/scores.

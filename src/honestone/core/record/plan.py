@@ -8,8 +8,9 @@ Pure: what reads files, variables and the store is elsewhere. All of it is plain
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from honestone.core.json_value import Json, JsonObject, expected, texts
 from honestone.core.judging.contract import digest_json
@@ -20,8 +21,7 @@ FORMAT: Final = 2
 CHUNK: Final = 8_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundleFile:
+class BundleFile(Struct, frozen=True, kw_only=True):
     """One file: its path from the folder that travels, and the digests of its content, in pieces of
     at most `CHUNK` bytes.
     """
@@ -31,8 +31,7 @@ class BundleFile:
     executable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class Bundle(Struct, frozen=True, kw_only=True):
     """The files that a run needs, by path."""
 
     files: tuple[BundleFile, ...] = ()
@@ -57,8 +56,7 @@ class Bundle:
         return cls(files=tuple(map(_file, expected(list, plain, "a list"))))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """An order. `request` is what `eval SUITE` was asked, `head` what its suite says besides its
     cases, which are rows of the store; `at` is its folder, from the folder that travels.
 

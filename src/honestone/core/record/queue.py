@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 # A runner that missed so many heartbeats is dead.
 MISSED: Final = 3
@@ -13,8 +14,7 @@ TRIES: Final = 3
 LOST: Final = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedCase:
+class QueuedCase(Struct, frozen=True, kw_only=True):
     """One case that a runner has taken. `deaths`: how many runners died while they had it;
     `errors`: how often it ended in an error of honestone. That a runner refused it or had to stop
     counts as neither.
@@ -27,8 +27,7 @@ class QueuedCase:
     errors: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CasesLeft:
+class CasesLeft(Struct, frozen=True, kw_only=True):
     """How many cases of a run wait for a runner, and how many are in hand."""
 
     todo: int
@@ -39,8 +38,7 @@ class CasesLeft:
         return self.todo + self.doing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRun:
+class RefusedRun(Struct, frozen=True, kw_only=True):
     """A run that a runner does not take: the reason, and what a person can do about it."""
 
     run: str
@@ -48,8 +46,7 @@ class RefusedRun:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerCard:
+class RunnerCard(Struct, frozen=True, kw_only=True):
     """What a runner says of itself. `runs` are those that it takes cases of, `in_hand` the cases it
     works on ("RUN CASE").
     `is_stopping`: it takes no more. `waits`: accounts whose rates calls wait for. `silence`: after
@@ -69,8 +66,7 @@ class RunnerCard:
     silence: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenRunner:
+class SeenRunner(Struct, frozen=True, kw_only=True):
     """A runner as the store knows it: its last heartbeat was `age` seconds ago, it began `since`
     seconds ago.
     """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.judging.settings_tables import ModelTable
 
@@ -12,8 +13,7 @@ BURST: Final = 1.0
 _CHARACTERS_A_TOKEN: Final = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateLimits:
+class RateLimits(Struct, frozen=True, kw_only=True):
     """What all calls of one `account` keep to together: requests and tokens a minute, and calls
     under way at once. None: without a limit.
     """

@@ -8,8 +8,10 @@ everything else reads a run back by the same fold.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.belief.stated import StatedBelief, belief_of, believed, likelier
 from honestone.core.belief.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
@@ -55,8 +57,7 @@ FEW: Final = 1_000
 _NOTHING: Final = Spend()
 
 
-@dataclass(slots=True)
-class AttemptRecord:
+class AttemptRecord(Struct):
     """What is on record of one attempt: `produced` what the target gave, `ballots` what was
     answered, `ended` what it came to.
     """
@@ -66,8 +67,7 @@ class AttemptRecord:
     ended: Attempt | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class CaseRecord:
+class CaseRecord(Struct, kw_only=True):
     """One case of a run. `rubric` is the key of its rubric in the first event, `contract` the
     case's contract id, `made` its attempts by their number.
 
@@ -490,8 +490,7 @@ class SuiteRecord:
         return decided or str(self.own_verdict.outcome)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteTally:
+class SuiteTally(Struct, frozen=True, kw_only=True):
     """What the cases of a run come to together. `unstable`: by case, how many of how many attempts
     passed. `ballots`: the first one of each judge in each of its states, and of checks in each
     sandbox, without words. `lonely`: how many of the cases that passed or failed have an item that

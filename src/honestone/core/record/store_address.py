@@ -5,9 +5,10 @@ machines share.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from honestone.core.errors import StoreError
 
@@ -29,8 +30,7 @@ _LOGIN: Final = re.compile(r":[^/@]*@")
 _SECRET: Final = ("password", "sslpassword", "passfile")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreAddress:
+class StoreAddress(Struct, frozen=True, kw_only=True):
     """The address of a store that is not a folder. `kind` is `postgresql`, or the name of a store
     that a package adds.
 
@@ -38,7 +38,10 @@ class StoreAddress:
     """
 
     kind: str
-    url: str = field(repr=False)
+    url: str
+
+    def __repr__(self) -> str:
+        return f"StoreAddress({self.shown!r})"
 
     @property
     def rest(self) -> str:

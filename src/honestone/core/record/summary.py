@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from honestone.core.events import StartedArtifact
 from honestone.core.judging.ballot import CHECK, Ballot
@@ -18,8 +19,7 @@ from honestone.core.suite.comparison import CaseSide
 _PASSED = {Status.PASSED: True, Status.FAILED: False}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseSummary:
+class CaseSummary(Struct, frozen=True, kw_only=True):
     """One case of a run: as a comparison sees it, and as the result of a task (for skills)."""
 
     side: CaseSide
@@ -32,8 +32,7 @@ def _no_chances() -> Chances:
     return Chances({}, None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
+class RunSummary(Struct, frozen=True, kw_only=True):
     """A run's figures and its cases by id. Rates are 0-1; `mean_score` is in points, as a report
     has it. `min_pass_rate`: what it needed, None where that is not known.
 
@@ -124,8 +123,7 @@ def printed_share(points: float | None) -> Fraction | None:
 # tasks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemSummary:
+class ItemSummary(Struct, frozen=True, kw_only=True):
     """One item of a rubric in words: whether it was met (None: not answered), and what a judge
     suggested.
     """

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import sqrt
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.events import ColumnPicked, Event, RunFinished, TableStarted
 from honestone.core.judging.scorecard import Outcome, overall
@@ -25,8 +28,7 @@ from honestone.core.suite.comparison import CaseSide, sign_test
 _SKIPPED = CaseSide(status=Status.SKIPPED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnPair:
+class ColumnPair(Struct, frozen=True, kw_only=True):
     """Column `a` against column `b`. `wins` are cases that only `a` passed, `losses` those that
     only `b` passed.
 
@@ -123,8 +125,7 @@ def _phi(both: int, wins: int, losses: int, neither: int) -> float:
 # choosing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class Cost(Struct, frozen=True, kw_only=True):
     """What a column's target cost over the suite, without judges. `usd` is None unless the target
     reported all of it.
     """

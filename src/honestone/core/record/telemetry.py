@@ -5,10 +5,11 @@ Nouns only; what carries them elsewhere is an adapter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.contract import Identity
@@ -20,8 +21,7 @@ CallOperation: TypeAlias = Literal["chat", "embeddings"]
 PartKind: TypeAlias = Literal["artifact", "attempt", "round"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracedRun:
+class TracedRun(Struct, frozen=True, kw_only=True):
     """A run under way. `id` is that of the store; `kind` says what it does: eval, suite, improve,
     ...
     """
@@ -30,8 +30,7 @@ class TracedRun:
     kind: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracedPart:
+class TracedPart(Struct, frozen=True, kw_only=True):
     """A part of a run: an artifact, an attempt at a case, a round. `number` counts from 1; `name`
     is the artifact's or case's.
     """
@@ -41,8 +40,7 @@ class TracedPart:
     number: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracedCall:
+class TracedCall(Struct, frozen=True, kw_only=True):
     """One call of something outside. `name` and `identity` are those of the judge, worker or
     target, and the kind of a check; `operation` is what a model is asked for; `text` is what it is
     asked, made only where texts are captured.
@@ -58,8 +56,7 @@ class TracedCall:
 Activity: TypeAlias = TracedRun | TracedPart | TracedCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallAnswer:
+class CallAnswer(Struct, frozen=True, kw_only=True):
     """What came back from a call. `text` is made only where texts are captured."""
 
     usage: Usage = field(default_factory=Usage)
@@ -67,8 +64,7 @@ class CallAnswer:
     text: Callable[[], str] = str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracedScore:
+class TracedScore(Struct, frozen=True, kw_only=True):
     """A score that was given. `criterion` None: the whole. `points` are 0 to 100, None where marks
     are missing; `label` is the verdict of the whole; `why` holds words of judges.
     """
@@ -79,8 +75,7 @@ class TracedScore:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalledThing:
+class CalledThing(Struct, frozen=True, kw_only=True):
     """What a call reaches, as an identity says: a model, an agent CLI, a program (its name alone),
     or none of them.
     """

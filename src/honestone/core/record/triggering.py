@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.rubric import Rubric
@@ -16,8 +17,7 @@ KIND: Final = "skill-loaded"
 HALF: Final = Fraction(1, 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Triggering:
+class Triggering(Struct, frozen=True, kw_only=True):
     """`cases` ask whether the skill was read; of `unknown` ones no attempt says so, or they were
     not run.
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final, TypedDict
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.editing.proposal import touched, unified_diff
@@ -23,8 +25,7 @@ MOST_OF_A_DETAIL: Final = 1_000
 MOST_TASKS: Final = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedTask:
+class FailedTask(Struct, frozen=True, kw_only=True):
     """A task that failed, with the judge's words. What a right answer holds is never among it."""
 
     task_id: str
@@ -32,8 +33,7 @@ class FailedTask:
     details: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedTry:
+class FailedTry(Struct, frozen=True, kw_only=True):
     """An edit that was tried and put back. `digest` names the bytes that it came to, where that is
     known.
     """
@@ -44,8 +44,7 @@ class FailedTry:
     digest: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """Something a person gave to learn from: feedback, notes, a log."""
 
     path: str
@@ -53,8 +52,7 @@ class Source:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditBrief:
+class EditBrief(Struct, frozen=True, kw_only=True):
     """Why a skill is edited: tasks that it fails as it is, edits that were put back, sources, and a
     line for each kind of edit that earlier runs put back.
     """
@@ -174,8 +172,7 @@ def one_line(text: str) -> str:
 _EXAMPLES: Final = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class Learned(Struct, frozen=True, kw_only=True):
     """What became of one candidate. `receipt` names the decision, so that none is counted twice."""
 
     receipt: str
@@ -199,8 +196,7 @@ class PlainLesson(TypedDict):
     hit_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class Lesson(Struct, frozen=True, kw_only=True):
     """Outcomes of one kind: `type` is the category, `hit_count` how many there were, `timestamp`
     the last one's.
     """

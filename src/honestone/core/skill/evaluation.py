@@ -12,9 +12,11 @@ given when every way such tasks could have ended gives the same one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.suite.comparison import bootstrap, bootstrap_pairs
@@ -41,8 +43,7 @@ EXIT_OF = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskResult:
+class TaskResult(Struct, frozen=True, kw_only=True):
     """One task on one side. `passed` and `score` (0-1) are None where it could not be run or
     judged.
     """
@@ -62,18 +63,19 @@ class TaskResult:
         return 0 < self.passes < self.attempts
 
     def to_plain(self) -> dict[str, Json]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
     @classmethod
     def from_plain(cls, plain: JsonObject) -> TaskResult:
         """Names that are not known are left out. Raises TypeError where one is missing."""
-        known: dict[str, object] = {name: plain[name] for name in cls.__slots__ if name in plain}
+        known: dict[str, object] = {
+            name: plain[name] for name in cls.__struct_fields__ if name in plain
+        }
         make: Callable[..., TaskResult] = cls
         return make(**known)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillResult:
+class SkillResult(Struct, frozen=True, kw_only=True):
     """Rates, delta and interval are 0-1; None when a task is open. `reason` says why it is not a
     plain pass.
     """

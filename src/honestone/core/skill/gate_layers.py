@@ -15,9 +15,10 @@ where the edit is risky, a person decides (`pending_promote`). Else `keep`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NotRequired, TypeAlias, TypedDict
+
+from msgspec import Struct
 
 from honestone.core.artifact import Version
 from honestone.core.editing.proposal import touched
@@ -42,8 +43,7 @@ class Decision(StrEnum):
 EXIT_OF: Final = {Decision.KEEP: 0, Decision.PENDING: 3, Decision.REVERT: 1, Decision.REJECT: 1}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """All that the gate knows of one candidate. `before` and `after` are the skill without and with
     it.
 
@@ -90,8 +90,7 @@ class PlainLayers(TypedDict):
     layers_total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerResult:
+class LayerResult(Struct, frozen=True, kw_only=True):
     """`passed` None: there is nothing that shows it either way. `needs_human` has a reason for
     every doubt.
     """
@@ -109,8 +108,7 @@ class LayerResult:
         return plain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
+class GateResult(Struct, frozen=True, kw_only=True):
     decision: Decision
     reason: str
     layers: tuple[LayerResult, ...]

@@ -18,9 +18,12 @@ import binascii
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.editing.proposal import touched
@@ -59,8 +62,7 @@ APPEND, REPLACE, INSERT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditSection:
+class EditSection(msgspec.Struct, frozen=True, kw_only=True):
     """A section is added at the end or before another one, or replaced: its heading stays, and all
     below it up to the next heading of its level goes.
     """
@@ -72,15 +74,13 @@ class EditSection:
     before: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateFrontMatter:
+class UpdateFrontMatter(msgspec.Struct, frozen=True, kw_only=True):
     action: ClassVar[str] = "update_yaml_frontmatter"
     target: str
     updates: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteFiles:
+class WriteFiles(msgspec.Struct, frozen=True, kw_only=True):
     """`files` replace or add whole files, `delete` removes some. Paths are relative to the skill's
     folder.
     """

@@ -8,9 +8,11 @@ that is read back has the figures that were shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, TypedDict, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.json_value import Json
 from honestone.core.judging.scorecard import Outcome, Verdict
@@ -37,8 +39,7 @@ class SkillRemark(NamedTuple):
     suggestion: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillSide:
+class SkillSide(Struct, frozen=True, kw_only=True):
     """The side of the skill that is tried. `pass_rate` is 0-1, None while a task is open; `flags`
     are those of the run.
     """
@@ -50,8 +51,7 @@ class SkillSide:
     results: tuple[TaskResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineSide:
+class BaselineSide(Struct, frozen=True, kw_only=True):
     """What a run was compared with. `spend` is what that side cost this time, None where it was not
     run; `results` and `is_cached` are of a skill's baseline.
     """
@@ -64,8 +64,7 @@ class BaselineSide:
     results: tuple[TaskResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SidesComparison:
+class SidesComparison(Struct, frozen=True, kw_only=True):
     """Both sides of a run, and what they come to. Without a baseline there is only a `skill`.
 
     `verdict` is None without a baseline; of a skill it may also be `error`. `delta` and `interval`

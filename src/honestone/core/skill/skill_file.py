@@ -7,16 +7,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
+
+from msgspec import Struct
 
 from honestone.core.artifact import Version, as_text
 
 SKILL_FILE = "SKILL.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
+class Skill(Struct, frozen=True, kw_only=True):
     """`name` is the front matter's, else the folder's; the version holds what is installed, nothing
     else.
     """
@@ -51,8 +51,7 @@ _NOT_TEXT = re.compile(r"(?i)true|false|yes|no|on|off|null|y|n")
 _MAX_DEPTH = 20
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
+class FrontMatter(Struct, frozen=True):
     """A Markdown text in three: up to and with the opening line, the block between the fences, and
     the rest with its closing fence. `block` is None without front matter, or one that never ends.
     """
@@ -177,8 +176,7 @@ _CODE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 _WRITTEN = re.compile(r"\s|[-*+] |\d+[.)] |[#|>]|```|~~~|\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """`start` to `end` in the text, the heading with it; `level` 1 to 6."""
 
     level: int

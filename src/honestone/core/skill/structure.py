@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from honestone.core.artifact import Version
 from honestone.core.skill.skill_file import (
@@ -31,8 +32,7 @@ MOST_DESCRIPTION: Final = 1024
 FEWEST_LETTERS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class StructureRemark(RuledRemark):
+class StructureRemark(RuledRemark, Struct, frozen=True):
     """`line` is where in SKILL.md, from 1."""
 
     rules = RULES

@@ -15,10 +15,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from typing import Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.statistics.distributions import f_quantile
 
@@ -36,16 +38,14 @@ class Level(StrEnum):
     RATIO = "ratio"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Icc:
+class Icc(Struct, frozen=True, kw_only=True):
     """An intraclass correlation with its 95% interval."""
 
     value: float
     interval: tuple[float, float] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairAgreement:
+class PairAgreement(Struct, frozen=True, kw_only=True):
     """Two raters on the `n` units that both rated. `mean_difference` is that of b - a."""
 
     a: str
@@ -65,8 +65,7 @@ class PairAgreement:
     mean_difference: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class Agreement(Struct, frozen=True, kw_only=True):
     """Several raters. All but `alpha` and `pairs` speak of the complete units: those that every
     rater rated.
     """

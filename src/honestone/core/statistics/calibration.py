@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.statistics.agreement import Level, Value, alphas, pair_agreement
 from honestone.core.statistics.distributions import beta_quantile, f_quantile
@@ -43,8 +44,7 @@ _TAIL: Final = 0.025
 _ONE_SIDED: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(Struct, frozen=True):
     """What somebody says of one case: a share, and whether that is met; `met` is None where people
     are split.
     """
@@ -66,8 +66,7 @@ class Figure(NamedTuple):
 _UNKNOWN: Final = Figure()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Fit(Struct, frozen=True, kw_only=True):
     """How one judge, or a panel, goes with the people. `units` are artifacts with an answer of
     both, `answers` such answers on which people are not split. `lenient` is None where neither
     figure that decides it is defined.
@@ -90,8 +89,7 @@ class Fit:
         return passes or (points is not None and points[0] > LENIENT_POINTS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corrected:
+class Corrected(Struct, frozen=True, kw_only=True):
     """The share of the population that is met: as the judge says, and put right by its errors on
     the labels.
     """
@@ -101,8 +99,7 @@ class Corrected:
     ppi: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeFit:
+class JudgeFit(Struct, frozen=True, kw_only=True):
     """One judge: on everything that is labelled, and on each criterion."""
 
     id: str
@@ -112,8 +109,7 @@ class JudgeFit:
     weight: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PanelFit:
+class PanelFit(Struct, frozen=True, kw_only=True):
     """The judges together. `best` is the judge that agrees most with the people. `drop`: who is
     lenient, no better than chance, or without whom the panel agrees with the people more for sure
     (exact McNemar test, one-sided, 5%).
@@ -126,16 +122,14 @@ class PanelFit:
     drop: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ceiling:
+class Ceiling(Struct, frozen=True, kw_only=True):
     """How far people agree with each other: the mean over pairs of raters who labelled the same."""
 
     kappa: float | None
     agreement: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(Struct, frozen=True, kw_only=True):
     """`units` are the labelled artifacts. `base_rate`: the share that people find met. `ceiling` is
     None for one rater.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.judging.ballot import NOT_APPLICABLE, Answer, answer_problem
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
@@ -24,8 +25,7 @@ _WORDS: Final[Mapping[str, bool]] = {
 _YES_OR_NO: Final[Mapping[float, bool]] = {0: False, 1: True, 100: True}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelTarget:
+class LabelTarget(Struct, frozen=True, kw_only=True):
     """What one label is about: an item that judges answer, or with `item` None a criterion that has
     several.
 
@@ -115,8 +115,7 @@ class LabelTarget:
         return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonLabel:
+class PersonLabel(Struct, frozen=True, kw_only=True):
     """One answer of one person. `artifact` is a path as the labels file has it. `digest` is that of
     the bytes that were labelled, None where the file does not say; `line` is where it is in the
     file, 0 for one that is in no file.
@@ -130,8 +129,7 @@ class PersonLabel:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelQuote:
+class LabelQuote(Struct, frozen=True, kw_only=True):
     """Words of the text that decided a label. `start`, `end`: code points of the text that was
     labelled, None where it does not hold them.
     """
@@ -141,8 +139,7 @@ class LabelQuote:
     end: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenLabel:
+class GivenLabel(Struct, frozen=True, kw_only=True):
     """One answer as a person gave it, with what was said about it; `answer` None is a skip.
 
     `rubric`: a digest of what was asked. `run`, `case`, `attempt`: where the text is from, if from

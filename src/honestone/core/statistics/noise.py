@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
+
+from msgspec import Struct
 
 _NORMAL: Final = NormalDist().inv_cdf(0.975)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Spread(Struct, frozen=True, kw_only=True):
     """Of some numbers: the mean (None of none) and the sample standard deviation (None of fewer
     than two).
     """

@@ -5,10 +5,11 @@ raters agree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain, zip_longest
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.judging.ballot import Answer
 from honestone.core.judging.rubric import Key
@@ -45,16 +46,14 @@ def sample(strata: Mapping[str, str], count: int) -> list[str]:
     return drawn[:count]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """An item that raters answered differently: each with the answer."""
 
     place: Place
     answers: Mapping[str, Answer]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatersAgreement:
+class RatersAgreement(Struct, frozen=True, kw_only=True):
     """`agreed` of the `compared` items, those that two raters or more answered, were answered alike
     by
     all who did.

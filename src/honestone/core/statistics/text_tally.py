@@ -5,10 +5,11 @@ by row in memory that does not grow with the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from math import sqrt
+
+from msgspec import Struct, field
 
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.numbers import percent, show_bar
@@ -75,8 +76,7 @@ class Count(StrEnum):
 _COUNTED = {Outcome.PASS: Count.PASSED, Outcome.FAIL: Count.FAILED}
 
 
-@dataclass(slots=True)
-class TextTally:
+class TextTally(Struct):
     """Texts of one kind: all of a table, or one group of it."""
 
     counts: dict[Count, int] = field(default_factory=lambda: dict.fromkeys(Count, 0))

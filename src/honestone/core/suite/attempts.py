@@ -12,9 +12,11 @@ best       the attempt with the highest score
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict, judge_gate
 from honestone.core.numbers import ONE, ZERO, percent, show_bar, show_points
@@ -45,8 +47,7 @@ _OF = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """One run of a case, judged. `card` is None where the target failed. Scores are 0-1."""
 
     number: int
@@ -65,8 +66,7 @@ class Attempt:
         return OUTCOMES[self.status]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseResult:
+class CaseResult(Struct, frozen=True, kw_only=True):
     """A case's result. `shown` is the attempt whose answers represent it; None without any."""
 
     status: Status
@@ -283,8 +283,7 @@ def _undecided(attempts: Sequence[Attempt], unstable: bool) -> CaseResult:
 UNDECIDED = (Status.INCONCLUSIVE, Status.TARGET_ERROR)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class Rates(Struct, frozen=True, kw_only=True):
     """`passes` and `scores` are intervals (0-1) over the cases that were not skipped; None when all
     were.
     """

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 from typing import Final, Literal, TypeAlias, TypedDict
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Codec, Form, Json, JsonObject, as_json, built
@@ -45,8 +47,7 @@ class Split(StrEnum):
 REPLY: Final = "target"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message of a case's input. `role` is `user`, `system` or `assistant`, `target` (REPLY),
     or what the file says.
     """
@@ -64,8 +65,7 @@ def is_url(repository: str) -> bool:
     return "://" in repository or (":" in repository.partition("/")[0] and "@" in repository)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseWorkspace:
+class CaseWorkspace(Struct, frozen=True, kw_only=True):
     """The folder a case runs in: a copy of `copy` (a path in the suite's folder), or of a git
     repository at a ref, then `files`.
     """
@@ -94,8 +94,7 @@ OutputForm: TypeAlias = Literal["text", "trimmed", "json"]
 OUTPUT_FORMS: Final[tuple[OutputForm, ...]] = ("text", "trimmed", "json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetSpec:
+class TargetSpec(Struct, frozen=True, kw_only=True):
     """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is
     installed as an agent skill.
 
@@ -119,8 +118,7 @@ class TargetSpec:
     prompts: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expect:
+class Expect(Struct, frozen=True, kw_only=True):
     """A test of the judges themselves: ranges (0-1, both ends included) that the scores have to
     stay in.
     """
@@ -148,8 +146,7 @@ class Expect:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """One input and how its output is judged. `rubric` is whole: shared, own and checks, with the
     gate
     that holds.
@@ -232,8 +229,7 @@ class Case:
         return self.split or split_of(self.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
+class Suite(Struct, frozen=True, kw_only=True):
     """A named set of cases. `artifact` is a path in the suite's folder; `concurrency` how many
     cases
     run at a time.

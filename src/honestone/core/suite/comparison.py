@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, lcm
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.numbers import ZERO, rate_change_words
@@ -28,8 +29,7 @@ COMPARE_GATES = ("regression", "missing")
 BASELINE_GATES = ("delta<0", "missing")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseSide:
+class CaseSide(Struct, frozen=True, kw_only=True):
     """One case on one side. `score` is 0-1, None when it is not known; so are what went in and what
     came out. `items`: each item of its rubric in words with whether it was met; those that were
     not judged are left out.
@@ -52,8 +52,7 @@ class CaseSide:
         return int(self.status is Status.PASSED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CasePair:
+class CasePair(Struct, frozen=True, kw_only=True):
     """A case that ran on both sides. `delta` is the difference of scores, None where one is not
     known. `fixed` and `broken` are the items, in words, that only the candidate meets and that only
     the baseline met.
@@ -80,8 +79,7 @@ class CasePair:
         return self.baseline.is_unstable or self.candidate.is_unstable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteComparison:
+class SuiteComparison(Struct, frozen=True, kw_only=True):
     """Two runs side by side. `delta` and its interval are pass rates, the scores' are 0-1; None
     when a case is undecided. `low_confidence`: how many cases fewer than two judges decided, on a
     side.
@@ -105,8 +103,7 @@ class SuiteComparison:
     low_confidence: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunComparison:
+class RunComparison(Struct, frozen=True, kw_only=True):
     """Two runs compared, with the verdict of the gates. `baseline` and `candidate` are run ids.
 
     `notes` say what makes the two less comparable. `better`, `worse`: the probability that more, or

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from honestone.core.json_value import Json, JsonObject, built
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """One call of a tool by an agent, in the order made. `arguments` and `result` are plain JSON
     values.
     """
@@ -20,8 +21,7 @@ class ToolCall:
     result: Json = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class Trace(Struct, frozen=True, kw_only=True):
     """`tool_calls` is None where the target does not report them; `skill_loaded` whether the agent
     read the skill; `model_calls` how often it asked its model.
     """
@@ -36,7 +36,7 @@ class Trace:
     extra: JsonObject = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Json]:
-        plain: dict[str, Json] = {name: getattr(self, name) for name in self.__slots__}
+        plain: dict[str, Json] = asdict(self)
         if self.tool_calls is not None:
             plain["tool_calls"] = [asdict(call) for call in self.tool_calls]
         return {**plain, "extra": dict(self.extra)}

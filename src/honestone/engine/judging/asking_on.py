@@ -8,8 +8,10 @@ every look there, chooses the same ones and pays for none of them twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from itertools import count, islice
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.belief.next_look import FAILURES, AskedLook, Looking
 from honestone.core.judging.ballot import Ballot, JudgeState, Question
@@ -25,8 +27,7 @@ from honestone.ports import Checker, usd_a_call
 _ENOUGH = "not asked: the verdict was sure enough without it"
 
 
-@dataclass(slots=True, kw_only=True)
-class AskingOn:
+class AskingOn(Struct, kw_only=True):
     """The looks of a panel at one question. Each `look` asks one judge once more."""
 
     panel: Panel

@@ -5,7 +5,9 @@ code found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone import ports
 from honestone.core.judging.ballot import (
@@ -29,8 +31,7 @@ AUDIT_IT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consulted:
+class Consulted(Struct, frozen=True, kw_only=True):
     """One seat's ballot and what it took. `refused` says which limit kept it from being asked at
     all.
     """

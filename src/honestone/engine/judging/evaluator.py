@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from honestone import ports
 from honestone.core.artifact import Artifact
@@ -21,8 +22,7 @@ from honestone.engine.judging.early_stop import settled
 from honestone.engine.judging.panel import Panel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Struct, frozen=True, kw_only=True):
     """The ballots about one version and what they took, `by_judge` too where several were asked.
     `refused` is the limit that kept a judge from being asked.
     """

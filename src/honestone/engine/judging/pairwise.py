@@ -5,7 +5,9 @@ checks say.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.artifact import Version
 from honestone.core.judging.ballot import Ballot, JudgeState
@@ -19,8 +21,7 @@ from honestone.engine.judging.seats import Seat
 from honestone.ports import Checker, SizedJudge
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairJudged:
+class PairJudged(Struct, frozen=True, kw_only=True):
     """A comparison and what it took. `ballots` are one a judge, its two orders as one, to tell who
     took part.
     """

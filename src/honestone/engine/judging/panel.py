@@ -8,8 +8,10 @@ import asyncio
 import hashlib
 import json as plain_json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone import ports
 from honestone.core.json_value import JsonObject
@@ -46,8 +48,7 @@ class NotGranted(Exception):
     """A call was not made because a limit is used up."""
 
 
-@dataclass(kw_only=True)
-class Panel:
+class Panel(Struct, kw_only=True):
     """The judges of a run, with the record of their replies and the meter they share.
 
     `fresh`: ask again although a reply is on record (each request once). `require_evidence`: a
@@ -434,8 +435,7 @@ def split(criteria: tuple[AskedCriterion, ...], ask: Ask) -> list[tuple[AskedCri
     ]
 
 
-@dataclass(kw_only=True)
-class _Asking:
+class _Asking(Struct, kw_only=True):
     """One seat with one question, while it is asked: what that cost, and the replies that gave no
     answer.
     """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from honestone import ports
 from honestone.core.judging.ballot import (
@@ -13,8 +14,7 @@ from honestone.core.judging.contract import Identity
 from honestone.core.record.rates import RateLimits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
+class Seat(Struct, frozen=True, kw_only=True):
     """A judge's place on the panel. `draw` distinguishes judges of one name: the second is a second
     look. `draw_of`: the seat whose judge this one equals, whatever it is called; the two are one
     voter. `rates` are those of its account.

@@ -9,10 +9,11 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.rubric import Criterion, Item, Rubric, free_id, slug
@@ -43,8 +44,7 @@ _Row: TypeAlias = Mapping[str, object]
 _Place: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteFromTable:
+class SuiteFromTable(Struct, frozen=True, kw_only=True):
     """`to_check`: what a person should look at; `notes`: what was not taken over. `outputs` are
     what a
         system answered, by the id of the case; `rows` the numbers of the table's rows, from 0, that
@@ -61,8 +61,7 @@ class SuiteFromTable:
     input: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Roles:
+class _Roles(Struct, frozen=True, kw_only=True):
     """Where the parts of a case are."""
 
     input: _Place
@@ -84,8 +83,7 @@ class _Roles:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedColumns:
+class NamedColumns(Struct, frozen=True, kw_only=True):
     """The columns that a person named: the right answer, and what a system answered. A key of an
     object in a column is named as `column.key`.
     """

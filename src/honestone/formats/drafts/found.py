@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from honestone.core.authoring.rubric_drafting import combination_of
 from honestone.core.errors import FileError, RubricError
@@ -73,8 +76,7 @@ def word_levels(names: Iterable[str]) -> dict[str, Fraction]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenPart:
+class TakenPart(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a file (`source`: a column, a key, a heading), what it was taken for, and where it
     is first.
     """
@@ -120,8 +122,7 @@ class Notes:
         return tuple(self._taken.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RubricFromFile:
+class RubricFromFile(msgspec.Struct, frozen=True, kw_only=True):
     """A drafted rubric, the name of the file that it is from, and what was taken for what."""
 
     rubric: Rubric

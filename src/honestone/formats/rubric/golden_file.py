@@ -7,10 +7,11 @@ DIR/pass/*, DIR/fail/*    without a file: the folder's name is the verdict
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, cast
+
+from msgspec import Struct
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.rubric import Rubric
@@ -22,8 +23,7 @@ FILES: Final = ("expected.yaml", "expected.yml", "expected.json")
 VERDICTS: Final = ("pass", "fail", "inconclusive")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldenExample:
+class GoldenExample(Struct, frozen=True, kw_only=True):
     """One example: its name under the folder, where it is, and what the rubric must make of it."""
 
     name: str

@@ -11,10 +11,12 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.errors import FileError, RubricError, UsageError
 from honestone.core.judging.rubric import (
@@ -59,8 +61,7 @@ DRAFT_LINE: Final = "# A draft from "
 DRAFT_NOTE: Final = "this is a draft: read what was taken for what, then delete its first line"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RubricSource:
+class RubricSource(Struct, frozen=True, kw_only=True):
     """A rubric as it was read: from where, with its places, and what a person should know about the
     reading.
     """
@@ -366,8 +367,7 @@ RUBRIC_VALUES: Final[ValueReaders] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UncheckedRubric:
+class UncheckedRubric(Struct, frozen=True, kw_only=True):
     """A rubric that has not been found sound yet: what core's rules look at."""
 
     title: str = ""

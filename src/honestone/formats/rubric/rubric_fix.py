@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from honestone.core.authoring.lint import suggested_id
 from honestone.core.authoring.lint.ids import ids as id_remarks
@@ -29,8 +31,7 @@ _LINE_END: Final = re.compile("\r\n|\r|\n|\x85|\u2028|\u2029")
 _JSON_LINE_END: Final = re.compile("\r\n|\r|\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """One thing that was fixed: where, by which rule, from what to what, and why that is safe."""
 
     place: str
@@ -43,8 +44,7 @@ class Change:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixed:
+class Fixed(Struct, frozen=True, kw_only=True):
     """The text after all changes. `left` says in words what was not fixed and why."""
 
     text: str
@@ -52,8 +52,7 @@ class Fixed:
     left: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
+class _Edit(Struct, frozen=True):
     """The text from `start` to `end` becomes `new`, which makes `change`."""
 
     start: int

@@ -8,10 +8,12 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.errors import RubricError, UsageError
 from honestone.core.json_value import as_json
@@ -190,8 +192,7 @@ def _comment(text: str) -> list[str]:
 _V = TypeVar("_V")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _HowItRuns:
+class _HowItRuns(Struct, frozen=True, kw_only=True):
     """How the attempts at a case are made. The defaults hold where neither it nor the suite says
     it.
     """
@@ -228,8 +229,7 @@ class _HowItRuns:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Common:
+class _Common(Struct, frozen=True, kw_only=True):
     """What is said once for all cases: criteria and the gate over them, and how all are
     run.
     """

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.errors import FileError, HonestoneError, UsageError
 from honestone.core.judging.rubric import Check, Criterion, Quorum, Rubric, Rule, free_id, slug
@@ -23,8 +25,7 @@ from honestone.formats.syntax.reader import Steps as FilePath
 from honestone.formats.values import Got, Refused, ValueReaders, take_check, take_text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RubricPart:
+class RubricPart(Struct, frozen=True, kw_only=True):
     """The criteria from one place of the file, with the bars of the gate that are named there.
 
     `path`: the place. `paths`: the place of each criterion, empty for those of another file.
@@ -44,8 +45,7 @@ class RubricPart:
     is_template: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuitePrompt:
+class SuitePrompt(Struct, frozen=True, kw_only=True):
     """A prompt of the suite: messages with `{{ name }}` in them, and the place that named it.
     `file`: the path of its file, where it has one.
     """

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
+
+from msgspec import Struct
 
 from honestone.core.errors import FileError
 from honestone.formats.rubric.rubric_file import RubricSource
@@ -56,8 +57,7 @@ class CodeOfFiles(TypedDict, total=False):
     keep_cases: KeepCases | None
 
 
-@dataclass(kw_only=True)
-class Document:
+class Document(Struct, kw_only=True, dict=True):
     """A file to recognise and read. `marked` is its YAML or JSON; `rows` its lines where it is JSON
     lines.
 
@@ -169,8 +169,7 @@ class Document:
         return frozenset(map(str, self.value)) if isinstance(self.value, dict) else frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class JsonLine:
+class JsonLine(Struct, frozen=True):
     """One line of a JSON lines file; places count from the file's first line."""
 
     line: int

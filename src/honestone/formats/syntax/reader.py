@@ -8,11 +8,13 @@ something harmless, so that a person sees all of it at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.judging.rubric import Rubric
@@ -33,8 +35,7 @@ How: TypeAlias = Literal["read", "ignored", "lost"]
 # tables of keys
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownKey:
+class KnownKey(Struct, frozen=True, kw_only=True):
     """One key of a format, in all its spellings, and what becomes of it. `is_noted`: ignored, and
     the reading says so.
     """
@@ -46,8 +47,7 @@ class KnownKey:
     is_required: bool = False
 
 
-@dataclass(frozen=True)
-class Keys:
+class Keys(Struct, frozen=True, dict=True):
     """The keys of one mapping of a format: they drive the reading, and the reference page shows
     them.
 

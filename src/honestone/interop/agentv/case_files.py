@@ -7,10 +7,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from honestone.core.errors import FileError
 from honestone.formats.project import require_readable
@@ -30,8 +31,7 @@ _PATTERN: Final = re.compile(r"[*?\[]")
 _PROGRAM: Final = re.compile(r"\.(?:[mc]?js|[mc]?ts|py)(?::[^/\\:]+)?$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The cases of other files, and the readings of those files."""
 
     cases: list[FileEntry] = field(default_factory=list)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from honestone.core.checking.checks import KINDS
 from honestone.core.errors import RubricError
@@ -40,8 +42,7 @@ _STRATEGIES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class Running(Struct, frozen=True, kw_only=True):
     """How a case is run; None is what the file above says."""
 
     threshold: Fraction | None = None
@@ -53,12 +54,11 @@ class Running:
 
     def over(self, above: Running) -> Running:
         """This, and from above what it does not say."""
-        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        own = asdict(self)
         return replace(above, **{name: value for name, value in own.items() if value is not None})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class Shared(Struct, frozen=True, kw_only=True):
     """What a file says for all its cases. `graders` are the mappings that hold lists of graders."""
 
     dialect: Dialect

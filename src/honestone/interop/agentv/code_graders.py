@@ -8,9 +8,11 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.checking.check_problems import check_problem
 from honestone.core.checking.checks import KINDS
@@ -21,8 +23,7 @@ from honestone.interop.agentv.places import Container
 from honestone.interop.agentv.text import NO_VARIABLES, Texts, Variables, fill
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(Struct, frozen=True, kw_only=True):
     """What the graders of one case are read with. `threshold` is the cut of a required grader
     without its own.
     """
@@ -39,8 +40,7 @@ class Frame:
     depth: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """One check of a grader; `id` names it among several. `apart`: the grader is a group, also of
     one.
     """
@@ -50,8 +50,7 @@ class Part:
     weight: Fraction = Fraction(1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checks:
+class Checks(Struct, frozen=True, kw_only=True):
     """What a grader of code asks. `whole`: one yes/no question; else the share of its parts, by
     weight.
     """

@@ -5,9 +5,10 @@ a dialect decides defaults.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
+
+from msgspec import Struct
 
 from honestone.formats.syntax.reader import FileEntry, Keys, keys, words
 from honestone.interop.reader import Formats, ignoring_others
@@ -16,8 +17,7 @@ from honestone.interop.reader import Formats, ignoring_others
 PASS_MARK: Final = Fraction(80, 100)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(Struct, frozen=True, kw_only=True):
     """What holds where a file says nothing.
 
     `required`: a yes/no criterion is required unless it says otherwise. `merges`: the file's

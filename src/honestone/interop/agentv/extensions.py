@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.formats.syntax.reader import FileEntry, shown
 from honestone.interop.agentv.text import Texts
@@ -27,8 +28,7 @@ _CALL: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extensions:
+class Extensions(Struct, frozen=True, kw_only=True):
     """Command lines before and after each case, in the order in which they run."""
 
     before: tuple[str, ...] = ()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.errors import FileError
 from honestone.core.judging.rubric import Criterion, slug
@@ -152,8 +154,7 @@ def _is_slip(written: str, meant: str) -> bool:
     return written[:2] == meant[:2] and abs(len(written) - len(meant)) <= 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Common:
+class _Common(Struct, frozen=True, kw_only=True):
     name: str
     weight: Fraction
     negate: bool

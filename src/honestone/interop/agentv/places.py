@@ -6,9 +6,11 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.errors import FileError
 from honestone.core.judging.rubric import as_written
@@ -27,8 +29,7 @@ _IN_A_CONTAINER: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
+class Container(Struct, frozen=True, kw_only=True):
     """Where programs that grade run. `resets`: command lines in it that put its repositories at
     their commits.
     """
@@ -46,8 +47,7 @@ class Container:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where a case runs: its folder, command lines that check repositories out into it, and others
     by the name of their hook; `container` is where what it made is graded.
     """

@@ -7,8 +7,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, replace
 from typing import Final, TypeGuard
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.json_value import Json
 from honestone.core.suite.case import Message
@@ -24,8 +26,7 @@ from honestone.interop.agentv.text import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """One prompt at its place. `id` distinguishes it from the others of its file. `content` is its
     text or its messages; None where it cannot be used, which was reported.
     """

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+from msgspec.structs import replace
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.rubric import Criterion

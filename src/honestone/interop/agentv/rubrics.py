@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
+
+from msgspec import Struct
 
 from honestone.core.json_value import is_integer
 from honestone.core.judging.rubric import Criterion, slug
@@ -24,8 +25,7 @@ OPERATORS: Final[Mapping[str, str]] = {
 _RATED: Final = {Fraction(0): "not at all", Fraction(1): "fully"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """What one criterion has to reach by itself."""
 
     required: bool = False

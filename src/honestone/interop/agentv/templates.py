@@ -8,8 +8,9 @@ import copy
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from honestone.core.errors import UsageError
 from honestone.core.record.secret_names import looks_secret
@@ -59,8 +60,7 @@ def _mentions(root: Node) -> bool:
     return False
 
 
-@dataclass(slots=True)
-class _Pass:
+class _Pass(Struct):
     """One pass over the values of a file; what is filled in is not looked at again."""
 
     marked: Marked

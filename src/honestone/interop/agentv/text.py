@@ -8,9 +8,10 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from honestone.core.errors import FileError
 from honestone.core.judging.images import (
@@ -49,8 +50,7 @@ def names_file(text: str) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Variables:
+class Variables(Struct, frozen=True):
     """The variables of a case by name. What a person writes in one is open: a text, a list, a
     mapping.
     """

@@ -7,9 +7,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from honestone.core.judging.rubric import Check, Criterion, Rubric, as_written
 from honestone.core.numbers import exact

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.judging.rubric import Anchors, Check, Criterion, as_written
 from honestone.core.numbers import exact
@@ -22,8 +24,7 @@ from honestone.interop.agentv.text import names_file, placeholders
 Plain: TypeAlias = dict[Any, Any]
 
 
-@dataclass(slots=True)
-class GraderWriter:
+class GraderWriter(Struct):
     """Criteria as the graders of one dialect. `word` has its names of things; `losses` gathers what
     AgentV cannot say.
     """

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import Any, NotRequired, TypedDict
+
+from msgspec import Struct
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import (
@@ -30,8 +31,7 @@ from honestone.formats.syntax.yaml_lines import decimal
 # flat questions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flat:
+class Flat(Struct, frozen=True, kw_only=True):
     """One question of a flattened rubric. `weight` is its share of the whole; `negate`: no is the
     good answer.
     """

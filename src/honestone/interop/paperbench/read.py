@@ -5,9 +5,11 @@ yes/no questions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.judging.ballot import Answer
 from honestone.core.judging.rubric import (
@@ -39,8 +41,7 @@ def signs(document: Document) -> int:
     return 70 if {"requirements", "weight", "task_category"} <= set(value) else 0
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """One reading of a tree: what its leaves scored, and where each id is."""
 
     reading: FileReading

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.checking.checks import measures, own_gate
 from honestone.core.checking.script import Script
@@ -35,8 +37,7 @@ AS_JAVASCRIPT: Final[Mapping[str, Any]] = {"exact": "javascript"}
 _CODE = "is code that makes a value, which honestone does not run"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(Struct, frozen=True, kw_only=True):
     """What a list of assertions is read with. `gates`: each must pass by itself, without a
     threshold over it.
     """
@@ -62,8 +63,7 @@ class Scope:
         return replace(self, gates=gates, depth=self.depth + 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assertion:
+class Assertion(Struct, frozen=True, kw_only=True):
     """One assertion being read."""
 
     at: FileEntry

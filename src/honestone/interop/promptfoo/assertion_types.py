@@ -8,10 +8,11 @@ import csv
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from shutil import which
 from typing import Final
+
+from msgspec.structs import replace
 
 from honestone.core.checking.check_problems import fits
 from honestone.core.checking.checks import KINDS

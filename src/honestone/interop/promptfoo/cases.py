@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Json
@@ -48,8 +50,7 @@ _VARIABLES: Final = HINT
 _TEMPLATES: Final = "names, loops, conditions and filters are filled in; see docs/from-promptfoo.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True, kw_only=True):
     """What `evaluateOptions` says."""
 
     repeat: int = 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case, Suite, TargetSpec

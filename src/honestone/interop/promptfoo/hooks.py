@@ -6,8 +6,9 @@ spent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.checking.script import Script
 from honestone.core.errors import UsageError
@@ -25,8 +26,7 @@ BEFORE: Final = ("beforeAll", "beforeEach")
 AFTER: Final = ("afterEach", "afterAll")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extension:
+class Extension(Struct, frozen=True, kw_only=True):
     """A function that is called before all tests and before each; only one of these where it has
     that name (`hook`).
     """

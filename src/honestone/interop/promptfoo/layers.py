@@ -8,10 +8,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.checking.script import Script
 from honestone.core.errors import FileError, UsageError
@@ -37,8 +39,7 @@ _IMAGES: Final = words(".png .jpg .jpeg .gif .webp")
 _MEDIA: Final = words(".bmp .svg .tiff .mp3 .wav .ogg .mp4 .mov .webm")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class Layer(Struct, frozen=True, kw_only=True):
     """A test as it is written, or the defaults under it: each later layer overrides the earlier."""
 
     at: FileEntry

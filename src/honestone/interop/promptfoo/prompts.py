@@ -6,9 +6,11 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.checking.script import Script
 from honestone.core.json_value import Json
@@ -23,8 +25,7 @@ from honestone.interop.promptfoo.made import code_of_prompt
 from honestone.interop.sibling_files import SiblingFiles
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """One prompt: its messages as templates, and the place that named it."""
 
     id: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from honestone.core.json_value import Json
 from honestone.formats.syntax.reader import FileEntry, FileReading, Steps, shown, words
@@ -17,8 +18,7 @@ from honestone.interop.reader import ignoring_others
 from honestone.interop.sibling_files import SiblingFiles
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
+class Provider(Struct, frozen=True, kw_only=True):
     """A provider: `column` is its label, or else its id. `prompts` are labels of those that it is
     for; None: all. `use` is the target that it is here, with its `parameters`; None without such a
     target. `functions` are those that it may call, with the JSON Schemas of their arguments.

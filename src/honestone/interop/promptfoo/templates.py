@@ -12,9 +12,10 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from honestone.core.json_value import is_number, visible
 from honestone.core.record.secret_names import looks_secret
@@ -41,8 +42,7 @@ _MORE: Final = re.compile(r"\{%[^{}]{0,60}|\{#[^{}]{0,60}|\{\{[^{}]{0,60}")
 _NONE: Final[Mapping[str, str]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """A text with its names filled in; what could not be, each in words; and the names that are
     empty here.
     """
@@ -186,8 +186,7 @@ class _Unreadable(Exception):
     """Why a template cannot be rendered here."""
 
 
-@dataclass(slots=True)
-class _Rendering:
+class _Rendering(Struct):
     """One rendering: what it may still take, and what was found on the way."""
 
     variables: Mapping[str, object]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from honestone.core.checking.script import Script
 from honestone.core.json_value import is_integer, is_number
@@ -34,8 +35,7 @@ TABLES: Final = FORMATS.tables
 NOTES: Final = FORMATS.notes
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluator:
+class _Evaluator(Struct, frozen=True):
     """One evaluator of one case, being read. `arguments` are named, `single` is the one that has no
     name.
     """

@@ -8,9 +8,10 @@ below 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from honestone.core.judging.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.formats.source import ForeignRubric

@@ -7,9 +7,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Criterion, Item, Rubric, problems, slug
@@ -45,8 +46,7 @@ _BAR: Final = re.compile(r"(?<!\d)(\d{1,9}(?:\.\d{1,9})?)(?!\d)\s*(?:/\s*100|%|p
 # reading
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """One row of the table: its line in the file, and its cells by column with the place of each."""
 
     line: int

@@ -5,8 +5,9 @@ and zeros right.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final, TypedDict
+
+from msgspec import Struct
 
 from honestone.core.json_value import Json, is_number, listed
 from honestone.system.loose_json import record
@@ -14,8 +15,7 @@ from honestone.system.loose_json import record
 NAMESPACE: Final = "rulph"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RulphState:
+class RulphState(Struct, frozen=True, kw_only=True):
     """`score` is None before the first scoring; `floor` is 0 where the state knows none."""
 
     status: str = "active"

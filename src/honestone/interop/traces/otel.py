@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypedDict
+
+from msgspec import Struct
 
 from honestone.core.json_value import Json, is_integer
 from honestone.core.suite.case import Message
@@ -108,8 +109,7 @@ class _Values(TypedDict, total=False):
     values: Json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """One span. `start` and `end` are nanoseconds, `values` its attributes and those of its
     resource as plain values.
     """

@@ -8,9 +8,10 @@ place and the reason.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.errors import FileError
 from honestone.core.json_value import Json, parsed_json
@@ -22,8 +23,7 @@ MAX_VALUES: Final = 200_000
 _HINT: Final = "OTLP JSON of OpenTelemetry, exports of Langfuse (JSON or JSON lines) and logs of Inspect (.eval, .json) are read"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundTraces:
+class FoundTraces(Struct, frozen=True, kw_only=True):
     """The tasks of a file in its order, and what in it is not one."""
 
     tasks: tuple[TracedTask, ...]

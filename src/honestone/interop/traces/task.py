@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypedDict
+
+from msgspec import Struct, field
 
 from honestone.core.json_value import Json, is_integer, is_number
 from honestone.core.suite.case import Message
@@ -19,8 +20,7 @@ _ASKED: Final = ("messages", "input", "question", "query", "prompt")
 _MOST_FACTS: Final = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracedTask:
+class TracedTask(Struct, frozen=True, kw_only=True):
     """A task that an application did. `place` is where the trace is, `facts` what tasks may be
     sampled by. Tokens, cost in US dollars and milliseconds are None where the trace does not say
     them, and so are `tool_calls`.
@@ -39,8 +39,7 @@ class TracedTask:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedTrace:
+class DroppedTrace(Struct, frozen=True, kw_only=True):
     """A trace that becomes no case, and why."""
 
     name: str

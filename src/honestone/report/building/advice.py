@@ -5,10 +5,11 @@ report says the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, JudgeState
@@ -37,8 +38,7 @@ class Help(StrEnum):
     PERSON = "person"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class Advice(Struct, frozen=True, kw_only=True):
     """`about`: the option, judge, criterion, `CRITERION/ITEM` or file that it is about."""
 
     kind: Help
@@ -262,8 +262,7 @@ def _scores_of(state: LoopState, version: str) -> dict[str, Fraction]:
 # items
 
 
-@dataclass(slots=True)
-class _Votes:
+class _Votes(Struct):
     """How the votes on one item fell: versions with several voters, those where they are apart and
     how, who flipped.
     `is_open`: they are apart about the best version.

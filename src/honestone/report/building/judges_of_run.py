@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import combinations
+
+from msgspec import Struct, field
 
 from honestone.core.judging.ballot import CHECK
 from honestone.core.statistics.agreement import PairAgreement, pair_agreement
@@ -14,8 +15,7 @@ from honestone.report.documents.trust.audit import AuditedJudgeDoc
 from honestone.report.documents.trust.calibration import CalibratedJudgeDoc
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownBefore:
+class KnownBefore(Struct, frozen=True, kw_only=True):
     """What is known of a judge from runs before: the newest calibration and audit that hold, each
     with its run, else in words what changed since; None where there is none.
     """
@@ -24,8 +24,7 @@ class KnownBefore:
     audit: tuple[str, AuditedJudgeDoc] | str | None = None
 
 
-@dataclass(slots=True)
-class JudgeFigures:
+class JudgeFigures(Struct):
     """One judge over a run. `apart`: answers that most of the others did not give, where two or
     more others answered.
     """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from honestone.report.building.texts import TextsFacts, TextsWriter
@@ -12,8 +11,7 @@ from honestone.report.documents.texts import TextsDoc
 from honestone.system.drawing import count
 
 
-@dataclass(slots=True)
-class ManyArtifacts:
+class ManyArtifacts(Struct):
     """Counts scorecards as they come, in memory that does not grow with them."""
 
     _writer: TextsWriter = field(default_factory=TextsWriter)

@@ -5,12 +5,11 @@ rounded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from honestone.core.belief.stated import believed, chance_of, stated_belief
@@ -27,8 +26,7 @@ from honestone.report.documents import fields_of, scorecard
 from honestone.report.documents.belief import BeliefDoc
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(Struct, frozen=True, kw_only=True):
     """What a scorecard document says besides the scores. Quotes are looked up in `text`, where it
     is at hand; `costs` are of each judge, as far as they are known.
     """
@@ -47,8 +45,7 @@ class Facts:
     costs: Mapping[str, scorecard.UsageDoc] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
+class _Scored(Struct, frozen=True):
     """All of a scorecard that follows from the answers alone. `votes` are an item's key and who
     answered it.
     """
@@ -63,8 +60,7 @@ class _Scored:
     votes: tuple[tuple[tuple[Key, tuple[str, ...]], ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SharedParts:
+class SharedParts(Struct, frozen=True):
     """What one scorer's documents have in common; many artifacts share few. For one scorer.
 
     `lines`: criteria that code answers, by the identity of their lines (which it keeps alive).

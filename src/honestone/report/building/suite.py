@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from honestone.core.events import Event, OutputProduced, StartedArtifact
@@ -75,8 +74,7 @@ def suite_report(
 CaseLog: TypeAlias = Callable[[], AbstractContextManager[Callable[[str], Iterable[Event]]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Cases:
+class _Cases(Struct, frozen=True):
     """The cases of a record."""
 
     record: SuiteRecord

@@ -5,11 +5,10 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from honestone.core.events import TableColumns
 from honestone.core.judging.ballot import CHECK
@@ -46,8 +45,7 @@ _DEGRADED: Final = "DEGRADED"
 _MOST_REASONS: Final = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextsFacts:
+class TextsFacts(Struct, frozen=True, kw_only=True):
     """What the document says besides rows and summary. `least`: the share that has to pass."""
 
     table: TableColumns | None = None
@@ -60,8 +58,7 @@ class TextsFacts:
     left_out: int = 0
 
 
-@dataclass(slots=True)
-class Absences:
+class Absences(Struct):
     """How many texts each judge did not answer about, and why; of many reasons those that came
     first.
     """
@@ -85,8 +82,7 @@ class Absences:
         ]
 
 
-@dataclass(slots=True)
-class TextsWriter:
+class TextsWriter(Struct):
     """Makes the rows as scorecards come, and counts them. `has_groups`: rows have a group."""
 
     has_groups: bool = False

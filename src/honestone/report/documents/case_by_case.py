@@ -5,9 +5,9 @@ it takes to write it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.report.documents.suite import WORST_FIRST, SuiteReportDoc
@@ -26,8 +26,7 @@ class ReportCases(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class HeldCases:
+class HeldCases(Struct, frozen=True):
     """Cases that are all at hand."""
 
     held: Sequence[CaseDoc]
@@ -42,8 +41,7 @@ class HeldCases:
         return (self.held[number] for number in numbers)
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteReport:
+class SuiteReport(Struct, frozen=True):
     """A run's report. `head` is all of it but the cases, which are drawn one at a time; of a whole
     document it is all.
     """

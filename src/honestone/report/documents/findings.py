@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, JudgeDoc, QuoteDoc, items_of
@@ -20,8 +20,7 @@ Finding: TypeAlias = tuple[CriterionDoc, ItemDoc]
 _LOOK: Final = re.compile(r" \(look \d+\)$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingGroup:
+class FindingGroup(Struct, frozen=True, kw_only=True):
     """Items of one kind. `glyph` is a name of `drawing.GLYPHS`. `remark` holds for all of them, or
     counts those that are not listed; `shows_notes`: whether the note of each is still to be shown.
     """
@@ -103,8 +102,7 @@ def common_note(found: Sequence[Finding]) -> str | None:
     return note and f"{'both' if len(found) == 2 else f'all {len(found):,}'}: {note}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedQuote:
+class SharedQuote(Struct, frozen=True, kw_only=True):
     """A quote with every judge that gave it."""
 
     quote: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPart:
+class RunPart(Struct, frozen=True, kw_only=True):
     """A run inside another: the suite's run of one split and version of an improvement."""
 
     id: str
@@ -14,8 +13,7 @@ class RunPart:
     result: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
+class RunRow(Struct, frozen=True, kw_only=True):
     """One run. What is not known is "".
 
     `short_id`: the beginning of the id that is enough to name it. `started`: date and minute.

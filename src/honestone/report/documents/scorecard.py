@@ -8,7 +8,6 @@ wording.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -79,8 +78,7 @@ class SuggestionDoc(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedSuggestion:
+class SharedSuggestion(Struct, frozen=True, kw_only=True):
     """A suggestion with every judge that made it; none where the document does not say who."""
 
     text: str

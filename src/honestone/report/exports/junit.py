@@ -8,16 +8,15 @@ judged, `skipped` what does not apply or was not run.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
 from jinja2 import Environment
 from markupsafe import Markup
+from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.report.building.table import column_reports
@@ -48,8 +47,7 @@ _OUTCOMES: Final[dict[str, _Outcome]] = {
 LONGEST_OUTPUT: Final = 4000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Test:
+class _Test(Struct, frozen=True, kw_only=True):
     """One testcase: `message` says in a line why it did not pass, `details` the rest."""
 
     classname: str
@@ -60,8 +58,7 @@ class _Test:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Suite:
+class _Suite(Struct, frozen=True):
     """A testsuite. `outline` has what is counted of its tests, which come one at a time; `known`
     are properties.
     """
@@ -80,14 +77,12 @@ class _Suite:
         """The same in a run that passed: what did not pass is `skipped`, and a CI that counts
         failures agrees with the exit code.
         """
-        return dataclasses.replace(
+        return replace(
             self, outline=[_forgiven(one) for one in self.outline], tests=map(_forgiven, self.tests)
         )
 
     def ending_with(self, test: _Test) -> _Suite:
-        return dataclasses.replace(
-            self, outline=[*self.outline, test], tests=chain(self.tests, [test])
-        )
+        return replace(self, outline=[*self.outline, test], tests=chain(self.tests, [test]))
 
 
 def scorecards_junit(docs: Sequence[scorecard.ScorecardDoc]) -> str:
@@ -182,11 +177,7 @@ def _suite_gate(doc: SuiteReportDoc) -> _Test:
 
 
 def _forgiven(test: _Test) -> _Test:
-    return (
-        dataclasses.replace(test, outcome="skipped")
-        if test.outcome in ("failure", "error")
-        else test
-    )
+    return replace(test, outcome="skipped") if test.outcome in ("failure", "error") else test
 
 
 def _sure(belief: BeliefDoc | None) -> list[tuple[str, str]]:

@@ -13,9 +13,10 @@ import re
 import urllib.parse
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePath, PurePosixPath
 from typing import Final
+
+from msgspec import Struct, field
 
 from honestone import __version__
 from honestone.report.documents.scorecard import (
@@ -45,8 +46,7 @@ SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _NAMED: Final = re.compile(r"(?:^|[\s(`'\"])(?P<file>[^\s:()`'\"]+):(?P<line>[1-9]\d{0,6})\b")
 
 
-@dataclass(frozen=True, slots=True)
-class SarifSource:
+class SarifSource(Struct, frozen=True):
     """A scorecard and the texts that were judged, by their paths in the artifact; the path "" is
     the artifact itself.
 

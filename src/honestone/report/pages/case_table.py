@@ -4,13 +4,12 @@ page.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.core.judging.ballot import CHECK
@@ -41,8 +40,7 @@ _VALUES: Final = re.compile(rf"(?:{_QUOTED}|\b\d[\d.,]*)(?:(?:, | or | and ){_QU
 _VARYING: Final = re.compile(rf"\d+|0x[0-9a-f]+|{_QUOTED}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseRow:
+class CaseRow(Struct, frozen=True, kw_only=True):
     """One case. `case` is its document without texts, answers and attempts; `cells` its criteria by
     id, or by their column in a table; `words` what a search looks in.
     `attempts`: the status of each, where there are several; `scores`: by criterion the score of
@@ -65,8 +63,7 @@ class CaseRow:
     apart: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseFilter:
+class CaseFilter(Struct, frozen=True, kw_only=True):
     """What is shown. Every field empty: everything, failed first.
 
     `judge`: cases where it is `apart`; `below`: a score in points, `over`: seconds in the target,
@@ -108,8 +105,7 @@ class CaseFilter:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseTable:
+class CaseTable(Struct, frozen=True, kw_only=True):
     """`report` is the run's document with the cases of the rows; `columns` the criteria that most
     cases have. A check of which most cases have another value is one column, with its cells.
     """
@@ -221,7 +217,7 @@ def _in_columns(row: CaseRow, names: Mapping[str, str]) -> CaseRow:
         name = names.get(id, id)
         counted[name] += 1
         columns[id] = name if counted[name] == 1 else f"{name} ({counted[name]})"
-    return dataclasses.replace(
+    return replace(
         row,
         cells={columns[id]: cell for id, cell in row.cells.items()},
         scores={columns.get(id, id): scores for id, scores in row.scores.items()},

@@ -5,9 +5,9 @@ what this person said.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 from honestone.core.artifact import Version
 from honestone.core.judging.ballot import NOT_APPLICABLE, Answer
@@ -16,8 +16,7 @@ from honestone.report.pages.judged_texts.exact_text import exact_markup
 from honestone.system.drawing import count, line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownText:
+class ShownText(Struct, frozen=True, kw_only=True):
     """A text as it is; `start`: how many code points of what is judged come before it."""
 
     title: str
@@ -29,8 +28,7 @@ class ShownText:
         return exact_markup(self.text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedItem:
+class AskedItem(Struct, frozen=True, kw_only=True):
     """One item about what is judged. `id` tells it from the items of other texts; `heading` are the
     words of its criterion, empty where the item is the criterion. `said`, `evidence`, `note`: what
     this person said so far. `where`: which of several texts it is; `last_words`: what answering it
@@ -61,8 +59,7 @@ class AskedItem:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifferenceRow:
+class DifferenceRow(Struct, frozen=True, kw_only=True):
     """An item that raters differ about; `answers` in the order of the raters."""
 
     artifact: str

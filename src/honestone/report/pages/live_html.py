@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.live import LiveRun
 from honestone.core.numbers import money
@@ -14,8 +16,7 @@ from honestone.report.pages.html_page import LIVE, draw_page
 _TITLES: Final = {"running": "Running", "interrupted": "Interrupted", "finished": "Finished"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LivePart:
+class LivePart(Struct, frozen=True, kw_only=True):
     """Where a page asks for what is new, `source`, and what it shows so far, `seq`. `state` is
     empty on a page of many runs; `live` is None where nothing says how far the run is.
     """

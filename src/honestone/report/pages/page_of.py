@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from honestone.report.pages.case_table import SORTS
 
@@ -12,8 +13,7 @@ from honestone.report.pages.case_table import SORTS
 ROWS: Final = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageOf:
+class PageOf(Struct, frozen=True, kw_only=True):
     """Which page of a long table this is: `number` from 1 on, of `total` rows. `query` is the rest
     of the address.
     """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartOf:
+
+class PartOf(Struct, frozen=True, kw_only=True):
     """Which part of its long texts a served page shows: `number` from 1 on; of a text with fewer
     parts the last one. `query` is the rest of the address.
     """

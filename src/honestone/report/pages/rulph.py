@@ -5,12 +5,12 @@ with its headings.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from jinja2 import Environment
 from markupsafe import Markup
+from msgspec import Struct
 
 from honestone.core.numbers import Number, score_or_interval
 from honestone.report.documents.imported import ImportedDoc
@@ -33,8 +33,7 @@ _BREAKERS: Final = {
 _NOT_OURS: Final = "these are the numbers of that tool's own record: honestone judged nothing here"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scoring:
+class _Scoring(Struct, frozen=True, kw_only=True):
     """One version's scores. rulph counts from 1: that is the original. `marks`: (criterion, its
     score,
     that of each judge).

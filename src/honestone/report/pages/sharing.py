@@ -6,11 +6,11 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from markupsafe import escape
+from msgspec import Struct
 
 from honestone.report.documents.scorecard import CriterionDoc, items_of
 from honestone.report.documents.suite_case import CaseDoc, text_of
@@ -32,8 +32,7 @@ class SharedPage(str):
     holds: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SharedPieces:
+class SharedPieces(Struct, frozen=True):
     """The same piece by piece: each ends with a tag, so that no name and no folder reaches over the
     end of one.
     """

@@ -5,9 +5,9 @@ as the files.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.report.documents.run_list import RunRow
@@ -142,8 +142,7 @@ def case_table_html(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseAmong:
+class CaseAmong(Struct, frozen=True, kw_only=True):
     """Where a case is among those that a filter shows: `query` is the filter's, `before` and
     `after` are ids.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.report.documents.run_list import RunRow
 from honestone.system.drawing import Style, count, cut, pad, width
@@ -22,8 +23,7 @@ _CUT: Final = ("what", "by")
 _BREAKS: Final = re.compile(r"[-_./\s]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
+class _Column(Struct, frozen=True, kw_only=True):
     """`text` of a row. `goes`: where the terminal is too narrow, columns are left out in this order,
     from 1; those with 0 stay.
     """

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.numbers import Number, bar_number, points, score_or_interval
 from honestone.report.documents import scorecard
@@ -20,8 +21,7 @@ def verdict_look(verdict: str) -> tuple[str, str]:
     return _LOOKS.get(verdict, ("unknown", "yellow"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
+class _Row(Struct, frozen=True, kw_only=True):
     """One line of the table: a criterion, or the overall score above them."""
 
     label: str

@@ -5,8 +5,9 @@ summary.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from honestone.core.numbers import duration_words, exact
 from honestone.report.case_text import case_lines

@@ -5,9 +5,11 @@ other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.report.case_text import evidence_place, miss_lines
 from honestone.report.documents.suite_case import STATUSES, text_of
@@ -61,8 +63,7 @@ def _facts(rows: Sequence[tuple[str, str]], style: Style) -> list[str]:
     return [one for name, value in shown for one in wrap(value, style.columns, first=f"  {name}  ")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Grid:
+class _Grid(Struct, frozen=True, kw_only=True):
     """How wide the names at the left and the cells are. `is_wide`: the cells of a row are next to
     each other.
     """

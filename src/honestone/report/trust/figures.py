@@ -7,8 +7,9 @@ Each report says in a `FigureReport` what it has to say. How that looks is decid
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from honestone.report.pages.markdown import measured_markdown
 from honestone.system.drawing import Style, cut_middle, line, pad, width
@@ -31,8 +32,7 @@ class FigureRow(NamedTuple):
     examples: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FigureTable:
+class FigureTable(Struct, frozen=True, kw_only=True):
     """One table of a report on figures.
 
     `title`, `remarks`: above it, where the report has several tables. `named_by`: what the names of
@@ -74,8 +74,7 @@ class FigureTable:
         return min(longest, max(self.least_names, columns - sum(figure_widths) - 2))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FigureReport:
+class FigureReport(Struct, frozen=True, kw_only=True):
     """What a report on figures says.
 
     `subject`: the file or table that was measured. `headline`: the result in a few words, empty

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.rubric import as_written
@@ -28,8 +27,7 @@ from honestone.report.templates import text_lines
 from honestone.system.drawing import Style
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairFacts:
+class PairFacts(Struct, frozen=True, kw_only=True):
     """What a document says besides the comparison. `a` and `b` are (path, digest); quotes are
     looked up in `text`.
     """

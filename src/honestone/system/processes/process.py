@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from msgspec import Struct
+
 from honestone.system.processes.commands import NotStarted, find_program
 from honestone.system.processes.environment import give_up_looking_into_others, hide_our_environment
 from honestone.system.processes.groups import end_group, forget_group, watch_group
@@ -50,8 +52,7 @@ _LAUNCHER: Final = (
 _CHUNK: Final = 65_536
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """What a program and each of its children may use. None sets no limit beyond the ones it
     inherits.
 
@@ -64,8 +65,7 @@ class Limits:
     processes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """Landlock's: what the program can read and run, what it can also change, and of which folders
     it can read only the names. Nothing else, and no TCP.
     """
@@ -75,8 +75,7 @@ class Rules:
     listable: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """How a program ended. `exit` is None when its time ran out, negative when a signal ended it.
 
     `truncated`: it wrote more than the limit and was ended for that; what came before is here.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from honestone.core.judging.needs import MachineNeeds
 from honestone.ports import CallFailed, WorkDone
@@ -14,8 +15,7 @@ from honestone.system.processes.environment import base_environment, needs_of_va
 from honestone.system.processes.process import Ended, run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Program(Struct, frozen=True, kw_only=True):
     """A command that is run again and again: its words, split; `cwd` is also where its relative
     paths are looked up.
     """

@@ -23,11 +23,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.choices import SANDBOX_CHOICES
@@ -95,8 +96,7 @@ _ALLOW: Final = "allow user namespaces; for a container: --security-opt seccomp=
 _LANDLOCK_CREATE_RULESET: Final = 444
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sandbox:
+class Sandbox(Struct, frozen=True, kw_only=True):
     """The sandbox in use. `program` is bubblewrap with its first options."""
 
     name: Name = "none"

@@ -9,11 +9,12 @@ import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypedDict
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.adapters.answers import StreamedAnswer, clean, decode, failure_of, read_answer
 from honestone.adapters.endpoint import Endpoint, EndpointAnswer, host_of
@@ -45,8 +46,7 @@ class BatchGone(CallFailed):
     """The server does not know the batch, or ended it without an answer to anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedRequest:
+class AskedRequest(Struct, frozen=True):
     """One request of a batch: its digest and the body that a call of its own would have had."""
 
     digest: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from honestone.core.errors import StoreError
 from honestone.system.files import write_below
@@ -17,8 +17,7 @@ from honestone.system.files import write_below
 RETENTION_DAYS: Final = 28
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenBatch:
+class OpenBatch(Struct, frozen=True, kw_only=True):
     """A batch that is about to be sent, or has been (`id`), and whose replies have not all been
     handed on.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 # What a call in a batch costs, as a share of the price of the same call by itself: at OpenAI and at
 # Anthropic.
@@ -20,8 +21,7 @@ MOST: Final = 2_000
 PROVIDERS: Final = ("openai", "compatible", "anthropic")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchOptions:
+class BatchOptions(Struct, frozen=True, kw_only=True):
     """`folder` is where batches under way are kept. `say` hears what was sent and taken up.
     `minutes`: how long replies are waited for. `fresh`: take up only what was asked with `--fresh`
     too.

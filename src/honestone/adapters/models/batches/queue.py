@@ -12,10 +12,11 @@ import hashlib
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.adapters.answers import StreamedAnswer
 from honestone.adapters.endpoint import EndpointAnswer
@@ -43,8 +44,7 @@ TAKEN_UP: Final = "the same command takes it up again and pays nothing twice"
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     """A request and who waits for its answer."""
 
     request: AskedRequest

@@ -8,10 +8,11 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.adapters.stores.sqlite_file.hostile_files import distrust, foreign_objects
 from honestone.core.errors import NoStoreError, StoreError
@@ -23,8 +24,7 @@ _SECONDS: Final = 10
 _A_DAY: Final = 86400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class Contents(Struct, frozen=True, kw_only=True):
     kinds: dict[str, int]
     replies: int
     judges: tuple[str, ...]

@@ -11,9 +11,10 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.adapters.stores.sqlite_file.hostile_files import distrust
 from honestone.adapters.stores.sqlite_file.still_file import StillFile, log_of
@@ -59,8 +60,7 @@ create unique index events_once on events (run, once) where once is not null;
 MIGRATIONS = (_V1, _V2, _V3)
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """An open database. `file` tells whether the file at its path is still the one that was opened;
     `still` is the file of one that is only read, where no one writes to it; `copy` holds the files
     that are read in place of those of a folder that is not writable. `has_origins`: its runs have columns for their project and person.
@@ -73,8 +73,7 @@ class Opened:
     has_origins: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class StoreFile:
+class StoreFile(Struct, frozen=True):
     """The file of a store, in its `folder`."""
 
     folder: Path

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 # Seconds after which another write has another time of change, on every file system in use.
 _SETTLED: Final = 0.05
@@ -21,8 +22,7 @@ _SETTLED: Final = 0.05
 _State: TypeAlias = tuple[int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class StillFile:
+class StillFile(Struct, frozen=True):
     """A database file that no one has open to write."""
 
     path: Path

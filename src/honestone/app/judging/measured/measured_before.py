@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from honestone.core.events import Started
 from honestone.core.judging.contract import ContractDocument, Identity, canonical
 from honestone.ports import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class Before(Struct, frozen=True, kw_only=True):
     """A run in which a judge was measured, its name there, and what has `changed` since."""
 
     run: str

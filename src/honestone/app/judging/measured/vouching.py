@@ -5,8 +5,10 @@ suite asks for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.workspace import Workspace
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
     from honestone.engine.judging.seats import Seat
 
 
-@dataclass(frozen=True, slots=True)
-class AskedOfJudges:
+class AskedOfJudges(Struct, frozen=True):
     """What is asked of every judge: a calibration that holds, a tier of `judges audit`."""
 
     calibration: bool = False

@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
+from msgspec import Struct, field
 
 from honestone.core.errors import FileError
 from honestone.core.judging.spend import Spend
@@ -27,8 +27,7 @@ BASELINE_LIFE: Final = timedelta(days=7)
 MAX_BYTES: Final = 64_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownBaseline:
+class KnownBaseline(Struct, frozen=True, kw_only=True):
     """A baseline that was run: its tasks, and the run it can be recomputed from, where that is
     known. `spent` is what it cost this time, None where nothing was run; `outputs` are what it
     said, by case, where its run is here.

@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+
 from honestone.app.doors.results import DocumentResult
 from honestone.app.judging.measured.known_noise import noise_of_cases
 from honestone.app.suites.options import require_gates
@@ -103,8 +105,7 @@ def _contract_changes(
     return changed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRequest:
+class CompareRequest(Struct, frozen=True, kw_only=True):
     """Each side is a run, a saved report's file, or the run in a report. `gates` as `--fail-on` takes them;
     empty for the usual.
     """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.suites.comparing.baseline import BaselineCache, KnownBaseline, RunsAsCache
@@ -38,8 +40,7 @@ from honestone.ports import Observer, Store
 from honestone.report.building.suite import suite_flags
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillRun:
+class SkillRun(Struct, frozen=True, kw_only=True):
     """A skill's tasks, run with those of its baseline. With a `meter` its limits hold for both
     sides together, and `runs` are those that were made under it.
     """

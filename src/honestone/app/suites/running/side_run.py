@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import asdict, replace
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import BATCH_AT_ONCE, make_panel

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import last_statuses, plan_columns

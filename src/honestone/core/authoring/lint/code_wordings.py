@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.authoring.lint.patterns import (
     CHARS_UNIT,
@@ -25,8 +26,7 @@ from honestone.core.json_value import Json
 from honestone.core.judging.rubric import Check
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeWording:
+class CodeWording(Struct, frozen=True, kw_only=True):
     """The wordings that one check answers. A pattern has to match the whole wording.
 
     `value`: what the check takes; without it, what the wording quotes, or its number plus `change`.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from honestone.core.judging.rubric import Check, Criterion, Item, Path, Rubric
 from honestone.core.tables import Fact, PlainRemark, RuledRemark, rule_texts
@@ -12,8 +13,7 @@ from honestone.core.tables import Fact, PlainRemark, RuledRemark, rule_texts
 _LONGEST: Final = 4000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remark(RuledRemark):
+class Remark(RuledRemark, Struct, frozen=True, kw_only=True):
     """Something that is allowed but rarely meant. `path` leads to it, as in RubricError:
     ("criteria",
     0, "items", 2).
@@ -37,16 +37,14 @@ class Remark(RuledRemark):
     check: Check | None = None
 
     def to_plain(self) -> PlainRemark:
-        # `super()` does not reach the base of a slotted dataclass, so it is named.
-        plain = RuledRemark.to_plain(self)
+        plain = super().to_plain()
         plain["criterion"], plain["item"] = self.criterion, self.item
         if self.check is not None:
             plain["check"] = {self.check.name: self.check.value, **self.check.options}
         return plain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedQuestion:
+class PlacedQuestion(Struct, frozen=True, kw_only=True):
     """One question of a rubric and its place in the file."""
 
     criterion: Criterion

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.authoring.lint.remark import Remark, asked, short
 from honestone.core.authoring.lint.words import word_list
@@ -36,8 +37,7 @@ _KOREAN_JOINED: Final = re.compile(
 _KOREAN_NOT: Final = re.compile(r"(?:않|말|하지|되지)고[,\s]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(Struct, frozen=True):
     text: str
     start: int
 
@@ -46,8 +46,7 @@ class _Word:
         return self.text.casefold().replace("’", "'")
 
 
-@dataclass(frozen=True, slots=True)
-class _Halves:
+class _Halves(Struct, frozen=True):
     """Where a wording falls apart, and by which word."""
 
     first: str

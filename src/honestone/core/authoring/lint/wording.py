@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from honestone.core.authoring.lint.patterns import (
     MAKER,
@@ -22,8 +23,7 @@ from honestone.core.authoring.lint.words import WORDING, compiled, has, needs
 from honestone.core.judging.rubric import Rubric
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(Struct, frozen=True):
     """Vague words of one kind. `weak` ones are fine where the wording then says what is meant."""
 
     pattern: str
@@ -103,8 +103,7 @@ def _says_more(text: str, match: re.Match[str]) -> bool:
     return bool(_SAYS_MORE.search(text, match.end())) or len(text[match.end() :].split()) >= 7
 
 
-@dataclass(frozen=True, slots=True)
-class _Unseen:
+class _Unseen(Struct, frozen=True):
     """What cannot be seen in an artifact (intentions, history and effects), and what to ask."""
 
     pattern: str

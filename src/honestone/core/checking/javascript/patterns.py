@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 # First and last code of characters that belong together.
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
@@ -87,8 +88,7 @@ def compile_javascript(pattern: str, *, is_unicode: bool = False) -> re.Pattern[
         raise NotTranslated(str(error)) from None
 
 
-@dataclass
-class _Translation:
+class _Translation(Struct):
     """One reading of a pattern, from left to right."""
 
     source: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from honestone.core.judging.ballot import CHECK
 from honestone.report.documents.scorecard import ScorecardDoc, items_of
@@ -11,8 +11,7 @@ from honestone.report.pages.part_of import PartOf
 from honestone.report.pages.sharing import answer_words, text_words
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedText:
+class JudgedText(Struct, frozen=True, kw_only=True):
     """One artifact with every answer. `text` is what was judged; None: it is not on record, or not
     in this page.
     """

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
 from markupsafe import Markup
+from msgspec import Struct, field
 
 from honestone.core.reading.evidence import find_quote
 from honestone.report.documents.scorecard import QuoteDoc
@@ -35,8 +35,7 @@ def longest_text(sizes: Iterable[int]) -> int:
     return LONGEST
 
 
-@dataclass(slots=True)
-class _Span:
+class _Span(Struct):
     """Words of a text that judges quote, by their numbers; `id` is where a link to it goes."""
 
     start: int
@@ -45,8 +44,7 @@ class _Span:
     judges: set[int] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """`text[start:end]` of a marked text: `look` is empty where no judge quotes it; the spans of
     `ids`
     begin here.
