@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import click
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from honestone.app.judging.evaluate import ArtifactOptions, EvaluateRequest, evaluate
 from honestone.app.judging.evaluated import Evaluated
@@ -151,7 +151,7 @@ def eval_(
             _refuse_given(SuiteOptions, "is for suites, but --rubric judges artifacts")
             refuse_other_formats(form, "an artifact's scorecard", ARTIFACT_FORMATS)
             request = EvaluateRequest(
-                **vars(of_artifact),
+                **asdict(of_artifact),
                 artifacts=paths,
                 rubric=rubric,
                 judging=judging,
@@ -245,7 +245,7 @@ def _texts_request(
     return TextsRequest(
         source=replace(source, input=table.input_text, most=table.max_rows),
         judged=EvaluateRequest(
-            **vars(replace(artifact, input=None, reference=None)),
+            **asdict(replace(artifact, input=None, reference=None)),
             artifacts=(),
             rubric=rubric,
             judging=judging,

@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 
 import click
 from click.core import ParameterSource
+from msgspec.structs import asdict
 
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.suites.options import SuiteOptions
@@ -60,7 +61,7 @@ def _judge_again(ctx: click.Context, suite: Path) -> str:
 
 def suite_request(suite: Path, judging: JudgingOptions, options: SuiteOptions) -> SuiteRequest:
     return SuiteRequest(
-        **vars(options),
+        **asdict(options),
         suite=suite,
         judging=judging,
         judge_again=_judge_again(click.get_current_context(), suite),

@@ -7,13 +7,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.core.artifact import Version
@@ -25,7 +24,7 @@ from honestone.system.processes.private import forget, make_private
 from honestone.system.processes.sandbox import Sandbox, hidden_from_programs
 
 
-class Setting(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Setting(Struct, frozen=True, kw_only=True, dict=True):
     """Where a rubric's checks are made. `artifacts` are the paths on disk of what is judged, as far
     as known.
 
@@ -98,8 +97,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return not self.artifacts and self.in_version(name, version) is not None
 
 
-@dataclass(eq=False)
-class Subject:
+class Subject(Struct, eq=False, dict=True):
     """One version, or one output of a run on it, under the checks of one rubric. `input` and
     `reference` are the case's, for graders; `once` makes calls that cost.
     """
@@ -107,11 +105,10 @@ class Subject:
     setting: Setting
     artifact: Version
     output: Output | None = None
-    _: KW_ONLY
     input: str | None = None
     reference: str | None = None
     once: Once | None = None
-    _copy: CheckWorkspace | None = field(default=None, init=False)
+    _copy: CheckWorkspace | None = None
 
     @cached_property
     def version(self) -> Version:

@@ -219,8 +219,14 @@ async def transformed(check: Check, subject: Subject) -> Subject | Finding:
         else json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
     )
     output = replace(subject.output or Output(text=""), text=text)
-    given = {"input": subject.input, "reference": subject.reference}
-    return Subject(subject.setting, subject.version, output, **given, once=subject.once)
+    return Subject(
+        subject.setting,
+        subject.version,
+        output,
+        input=subject.input,
+        reference=subject.reference,
+        once=subject.once,
+    )
 
 
 async def _transformed(check: Check, subject: Subject) -> Json:

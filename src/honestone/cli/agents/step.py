@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import click
+from msgspec.structs import asdict
 
 from honestone.app.agents.owned_run import SESSION_VARIABLES
 from honestone.app.improving.loop import ImprovementRequest, LoopOptions
@@ -96,7 +97,7 @@ def next_(
         raise UsageError(
             "a run of steps needs a rubric", hint=f"honestone step next {artifact} --rubric RUBRIC"
         )
-    request = ImprovementRequest(**vars(loop), artifact=artifact, rubric=rubric, judging=judging)
+    request = ImprovementRequest(**asdict(loop), artifact=artifact, rubric=rubric, judging=judging)
     with Progress(quiet=quiet) as progress:
         return _print(start_steps(here(), request, progress, form), progress)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import sqrt
@@ -166,8 +165,7 @@ def worst(verdicts: Iterable[str]) -> Outcome:
 # a record
 
 
-@dataclass(kw_only=True)
-class TableRecord:
+class TableRecord(Struct, kw_only=True):
     """A table as far as it got: its columns by name, each the record of a run. `picks`: the
     cheapest that passes was asked for, and is `picked` where there is one.
     """
