@@ -273,7 +273,7 @@ def test_a_case_in_hand_is_not_taken_away(world: World) -> None:
     """
     run = world.ordered("a")
     (_, queue), (_, thief) = world.runner(), world.runner()
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     number = queue.beat(None, replace(CARD, silence=60.0))
     (case,) = queue.take([run], number)

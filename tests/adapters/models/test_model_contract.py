@@ -377,7 +377,7 @@ def test_the_time_limit_holds_for_silence_and_for_drips(
 
 def test_a_body_without_end_is_not_read_to_its_end(standin: Standin, api: str) -> None:
     """More than the limit is refused while it comes in, not after."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     standin.fault = Fault("huge")
     model = model_for(standin, api)

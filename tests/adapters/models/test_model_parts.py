@@ -287,7 +287,8 @@ def test_a_packed_reply_is_unpacked_and_a_bomb_is_not(standin: Standin) -> None:
     """A gateway may pack what nobody asked it to pack; it cannot fill the memory with it."""
     import gzip
     import json
-    from dataclasses import replace
+
+    from msgspec.structs import replace
 
     from .standin import Fault
 

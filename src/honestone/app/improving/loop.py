@@ -278,64 +278,6 @@ MINUTES = 240
 DELIVER = ("best", "passed")
 
 
-class EditOptions(Struct, frozen=True, kw_only=True):
-    """What is improved by, and who edits: options of `improve` that a host agent, which is its own
-    worker, does not have.
-    """
-
-    rubric: Annotated[Path | Rubric | None, Option("The rubric file.", short="-r")] = None
-    suite: Annotated[
-        Path | None,
-        Option(
-            "A suite instead of a rubric: its train split is shown, val accepts, test certifies."
-        ),
-    ] = None
-    target: Annotated[
-        str | ports.Target | ports.Function | None,
-        Option("With --suite: what does the tasks.", short="-t", metavar="TARGET"),
-    ] = None
-    prompts: PromptNames = ()
-    candidates: Annotated[
-        int | None,
-        Option(
-            "With --suite: proposals per round; the best on the train split is kept. [1]",
-            min=1,
-            max=20,
-        ),
-    ] = None
-    min_pass_rate: Annotated[
-        float | None,
-        Option(
-            "With --suite: share of the tasks of val, and of test, that must pass. [1]",
-            min=0,
-            max=1,
-            metavar="0-1",
-        ),
-    ] = None
-    require_improvement: Annotated[
-        bool,
-        Option(
-            "With --suite: certify only if test rose for sure: the lower bound of its interval is"
-            " above 0."
-        ),
-    ] = False
-    worker: Annotated[
-        str | ports.Worker | ports.Function | None,
-        Option(
-            "Who edits: cmd:COMMAND, fix, ... [fix, where the rubric has fix commands]",
-            metavar="WORKER",
-        ),
-    ] = None
-    worker_timeout: Seconds = None
-    self_judge: Annotated[
-        bool,
-        Option(
-            "Let the worker's own model judge where no other judge can: SELF-EVALUATED.",
-            name="--self",
-        ),
-    ] = False
-
-
 class LoopOptions(Struct, frozen=True, kw_only=True):
     """The options of every improvement loop, whoever edits."""
 
@@ -406,7 +348,65 @@ class LoopOptions(Struct, frozen=True, kw_only=True):
     ] = "best"
 
 
-class ImprovementRequest(LoopOptions, EditOptions, frozen=True, kw_only=True):
+class EditOptions(LoopOptions, frozen=True, kw_only=True):
+    """Also what is improved by, and who edits: options of `improve` that a host agent, which is its
+    own worker, does not have.
+    """
+
+    rubric: Annotated[Path | Rubric | None, Option("The rubric file.", short="-r")] = None
+    suite: Annotated[
+        Path | None,
+        Option(
+            "A suite instead of a rubric: its train split is shown, val accepts, test certifies."
+        ),
+    ] = None
+    target: Annotated[
+        str | ports.Target | ports.Function | None,
+        Option("With --suite: what does the tasks.", short="-t", metavar="TARGET"),
+    ] = None
+    prompts: PromptNames = ()
+    candidates: Annotated[
+        int | None,
+        Option(
+            "With --suite: proposals per round; the best on the train split is kept. [1]",
+            min=1,
+            max=20,
+        ),
+    ] = None
+    min_pass_rate: Annotated[
+        float | None,
+        Option(
+            "With --suite: share of the tasks of val, and of test, that must pass. [1]",
+            min=0,
+            max=1,
+            metavar="0-1",
+        ),
+    ] = None
+    require_improvement: Annotated[
+        bool,
+        Option(
+            "With --suite: certify only if test rose for sure: the lower bound of its interval is"
+            " above 0."
+        ),
+    ] = False
+    worker: Annotated[
+        str | ports.Worker | ports.Function | None,
+        Option(
+            "Who edits: cmd:COMMAND, fix, ... [fix, where the rubric has fix commands]",
+            metavar="WORKER",
+        ),
+    ] = None
+    worker_timeout: Seconds = None
+    self_judge: Annotated[
+        bool,
+        Option(
+            "Let the worker's own model judge where no other judge can: SELF-EVALUATED.",
+            name="--self",
+        ),
+    ] = False
+
+
+class ImprovementRequest(EditOptions, frozen=True, kw_only=True):
     """What `improve` is asked for, as given. Relative paths start in the workspace's folder.
 
     Of `rubric` and `suite` exactly one is named. `target`, `prompts`, `candidates`,
@@ -423,7 +423,6 @@ class ImprovementRequest(LoopOptions, EditOptions, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Raises UsageError for what no command line would accept."""
         require_valid(self, EditOptions)
-        require_valid(self, LoopOptions)
         self._require_possible_sure()
 
     def _require_possible_sure(self) -> None:

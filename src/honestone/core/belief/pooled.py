@@ -7,8 +7,9 @@ own copy of every item. Where an item does not apply to one text, its criterion 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Ballot

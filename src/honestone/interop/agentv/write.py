@@ -59,8 +59,6 @@ def dump_agentv(suite: Suite, dialect: Name) -> tuple[str, list[Loss]]:
 class _SuiteWriter(GraderWriter):
     """A suite as a file of one dialect."""
 
-    __slots__ = ()
-
     @property
     def needs_goal(self) -> bool:
         return self.dialect in (SEED, TWO)
