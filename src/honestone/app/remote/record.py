@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from itertools import pairwise
 from typing import Final
 
+from msgspec.structs import replace
+
 from honestone.core.belief.stated import StatedBelief
 from honestone.core.belief.suite import CaseBelief, suite_belief
 from honestone.core.events import (

@@ -8,7 +8,6 @@ comparing rubrics by value would cost more than it saves in suites of 10,000 cas
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple

@@ -9,8 +9,6 @@ facts: the *contract* says how cases are judged, so two runs can be compared if 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from msgspec.structs import replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path

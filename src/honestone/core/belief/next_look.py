@@ -28,8 +28,7 @@ LEAST_PRICE: Final = 0.02
 FAILURES: Final = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedLook:
+class AskedLook(Struct, frozen=True, kw_only=True):
     """A judge of the panel that can be asked: by the name of its first look. `usd`: what a look
     costs; None where that is not known.
     """
