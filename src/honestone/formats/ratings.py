@@ -8,8 +8,6 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from msgspec.structs import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Final, TypeAlias

@@ -8,10 +8,12 @@ their difference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.belief.verdict import Assumption, TextBelief, uncertain
 from honestone.core.errors import RubricError
@@ -28,8 +30,7 @@ _MOST_ENDS: Final = 4
 _MOST: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Ranges:
+class Ranges(Struct, frozen=True):
     """Ranges (0-1, both ends included) of the score and of criteria. `wants_met`: whether the
     contract has to be met as well (True), or must not be (False); None where it does not matter.
     """
