@@ -13,12 +13,13 @@ import asyncio
 import errno
 import os
 import re
+import socket
 import time
 import urllib.parse
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from honestone import __version__
@@ -47,6 +48,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 CONNECT_SECONDS: Final = 10.0
+MOST_READ: Final = 65_536
+
+
+class _Socket(socket.socket):
+    """Without TLS, asyncio asks for 256 KiB a read. Python has to get so large a buffer from the
+    system each time and gives it back, which costs more than reading a reply of a model.
+    """
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        return super().recv(min(size, MOST_READ), flags)
+
+
+def _socket_for(address: tuple[Any, ...]) -> socket.socket:
+    family, kind, protocol, *_ = address
+    return _Socket(family, kind, protocol)
 
 
 class Transport:
@@ -58,7 +74,7 @@ class Transport:
         import aiohttp
 
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, socket_factory=_socket_for),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
             # Proxies are looked up here: aiohttp's `trust_env` would also send logins from

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from honestone.adapters import transport
 from honestone.adapters.answers import DamagedEvent, events_of, failure_of
 from honestone.adapters.endpoint import Endpoint, EndpointAnswer
 from honestone.adapters.judges.prompted import PromptedJudge
@@ -303,3 +304,19 @@ def test_any_bytes_are_events_or_nothing(noise: bytes, lines: list[bytes]) -> No
     with contextlib.suppress(DamagedEvent):
         found = events_of(EndpointAnswer(200, {}, b"".join(lines) + noise))
         assert all(isinstance(event, dict) for event in found)
+
+
+def test_a_reply_is_read_in_small_pieces(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """asyncio asks for 256 KiB at a time, for which the system is asked for memory at each reply."""
+    asked: list[int] = []
+    recv = transport._Socket.recv
+
+    def noted(self: transport._Socket, size: int, flags: int = 0) -> bytes:
+        data = recv(self, size, flags)
+        asked.append(len(data))
+        return data
+
+    monkeypatch.setattr(transport._Socket, "recv", noted)
+    standin.say = Saying(text="x" * 1_000_000)
+    assert len(ask(model_for(standin, "chat")).text) == 1_000_000
+    assert sum(asked) > 1_000_000 and max(asked) <= transport.MOST_READ
