@@ -126,7 +126,8 @@ def run_all_stages(request: StageRunRequest, files: StageFiles, observer: Observ
             raise Interrupted(f"interrupted; the same command resumes run {done.id}:", hint=None)
         path = files.output or _place(files, done.id)
         ended = _pipeline(done.id, done.log, done.state, done.stop.reason, skill.profile(), path)
-        ended = dataclasses.replace(ended, body=replace(ended.body, resumed=done.resumed))
+        body = replace(ended.body, resumed=done.resumed)
+        ended = dataclasses.replace(ended, body=body)  # noqa: TID251
         write_json(path, ended.document)
         if ended.decision == ERROR:
             observer.note("what is done is on record: run the same command to resume")

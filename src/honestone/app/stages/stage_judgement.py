@@ -137,7 +137,7 @@ class StageJudgement(Judgement[StageLoopState]):
         started = next(store.iter_events(run))
         assert isinstance(started, events.StagesStarted)
         skill = self.skill.with_version(load_version(store, started.artifact.digest))
-        return dataclasses.replace(
+        return dataclasses.replace(  # noqa: TID251
             self, skill=skill, edit_brief=replace(self.edit_brief, lessons=started.lessons)
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields  # noqa: TID251
 from functools import partial
 
 from honestone.app.judging.sure import refuse_limit_alone, refuse_other_ways, sure_of_suite

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from msgspec.structs import replace
 from typing import Final
 
 from honestone.core.json_value import Json
