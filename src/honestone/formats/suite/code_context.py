@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from msgspec.structs import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from honestone.core.json_value import Json
 from honestone.core.judging.rubric import Check, Rubric, with_checks
