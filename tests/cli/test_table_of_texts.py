@@ -197,6 +197,23 @@ def test_why_a_judge_did_not_answer_is_said_once(desk: Desk, form: str) -> None:
     assert "did not answer about 3 texts" in " ".join(result.out.split())
 
 
+def test_the_list_of_runs_has_the_rate_of_a_table(table: Desk) -> None:
+    """Of the texts that could be judged, and its change; one text has its score."""
+    table.file("a.csv", sheet(rows=(*ROWS, ("T-5", "mail", ""))))
+    table.run("eval", "a.csv", *OPTIONS)
+    passed = [("T-1", "chat", "Thank you"), ("T-2", "chat", "Thank you")]
+    table.file("a.csv", sheet(rows=passed))
+    table.run("eval", "a.csv", *OPTIONS)
+    table.file("one.md", "Thank you")
+    table.run("eval", "one.md", "-r", "rubric.yaml")
+    one, now, before = table.run("runs", "--json").json
+    assert (one["score"], one["pass_rate"]) == (100, None)
+    assert (now["pass_rate"], now["change"], now["score"]) == (1, 0.25, None)
+    assert before["pass_rate"] == 0.75
+    listed = table.run("runs").out
+    assert "75.0%" in listed and "+25.0" in listed
+
+
 def test_options_that_would_do_nothing_are_refused(table: Desk) -> None:
     """Options of a table without --text, those of suites with it, and --text without a rubric."""
     assert table.run("eval", "a.csv", "-r", "rubric.yaml", "--group", "channel").is_refusal

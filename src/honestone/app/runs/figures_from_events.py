@@ -4,6 +4,7 @@ event does not say it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from honestone.app.history import judged_documents, scorer_of, state_of
@@ -11,6 +12,7 @@ from honestone.app.run_figures import RunFigures
 from honestone.app.suites.columns import first_column, table_spend
 from honestone.core import events
 from honestone.core.judging.ballot import CHECK
+from honestone.core.judging.scorecard import Outcome, judge_gate
 from honestone.core.numbers import to_points
 from honestone.core.record.record import read_record
 from honestone.ports import Store
@@ -24,6 +26,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
     seconds = max((event.seconds or 0.0 for event in log), default=0.0)
     title, score, low_confidence, left_out = None, None, False, 0
     probability: float | None = None
+    pass_rate: float | None = None
     match first:
         case events.SuiteStarted():
             from honestone.app.suites.running.side_run import (
@@ -42,7 +45,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
                 document = next(judged_documents(store, run))
                 score = document.score
                 probability = None if document.belief is None else document.belief.probability
-            low_confidence = _is_lonely(first, log)
+            pass_rate, low_confidence = _rate_and_confidence(first, log)
             left_out = first.left_out
         case events.TableStarted():
             title, spend = first.suite.title or first.suite.path, table_spend(store, first)
@@ -53,6 +56,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
         title=title or None,
         by=_rubric_file(first),
         score=score,
+        pass_rate=pass_rate,
         probability=probability,
         usd=spend.usd,
         target_calls=spend.target_calls,
@@ -71,13 +75,28 @@ def _rubric_file(first: events.Event) -> str | None:
     return None
 
 
-def _is_lonely(first: events.EvaluationStarted, log: Sequence[events.Event]) -> bool:
-    """Whether fewer than two judges decided an artifact."""
+def _rate_and_confidence(
+    first: events.EvaluationStarted, log: Sequence[events.Event]
+) -> tuple[float | None, bool]:
+    """The share of several artifacts that passed, of those that could be judged, and whether fewer
+    than two judges decided one. There is no share of one artifact, which has a score, and none
+    where votes were bought until the verdict was sure: there the marks alone do not decide.
+    """
     scorer = scorer_of(first)
-    judged = (
-        event for event in log if isinstance(event, events.ArtifactJudged) and event.error is None
-    )
-    return scorer.asks_judges and any(scorer.card(event.ballots).low_confidence for event in judged)
+    asks_judges, is_lonely = scorer.asks_judges, False
+    counts: Counter[Outcome] = Counter()
+    has_rate = scorer.rubric.sure is None and _judged_count(log) > 1
+    if not asks_judges and not has_rate:
+        return None, False
+    for event in log:
+        for one in events.judged_in(event):
+            if one.error is None:
+                card = scorer.card(one.ballots)
+                is_lonely = is_lonely or (asks_judges and card.low_confidence)
+                if has_rate:
+                    counts[judge_gate(card, scorer.rubric).outcome] += 1
+    judged = counts[Outcome.PASS] + counts[Outcome.FAIL]
+    return counts[Outcome.PASS] / judged if judged else None, is_lonely
 
 
 def _judged_count(log: Sequence[events.Event]) -> int:
