@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split, TargetSpec
 from honestone.formats.source import SourceErrors, SuiteSource
+from honestone.formats.suite.places import Places
 from honestone.formats.suite.suite_file import read_suite
 from honestone.formats.suite_values import split_ref, unsafe_name
 from honestone.formats.syntax import json_nodes
-from honestone.formats.syntax.document import Document
-from honestone.formats.syntax.nodes import Node
+from honestone.formats.syntax.document import MOST_HEAD, Document
+from honestone.formats.syntax.nodes import DrawnKey, Node
 from honestone.interop.recognise import read_any_suite
 from property_examples import examples
 
@@ -543,7 +544,7 @@ def test_names_that_lead_out_of_a_folder_are_unsafe(name: str) -> None:
 def _many(wrong: str = "") -> str:
     """A suite in JSON, a case a line, with this in the middle of it."""
     cases = [
-        json.dumps({"id": f"c{n}", "input": f"Question {n}", "rubric": [f"It is {n}."]})
+        json.dumps({"id": f"c{n}", "input": f"Question {n}?" * 9, "rubric": [f"It is {n}."]})
         for n in range(300)
     ]
     if wrong:
@@ -620,3 +621,40 @@ def test_cases_of_a_large_suite_are_not_kept_as_nodes(
     read_any_suite(tmp_path / "suite.json", keep_cases=keep)
     assert len(alive) == 3
     assert max(alive) - before < 100
+
+
+def test_the_text_of_a_large_suite_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its entries are in a temporary file; of the text its beginning is left, which names a schema."""
+    text = _many()
+    assert len(text) > MOST_HEAD
+    (tmp_path / "suite.json").write_text(text)
+    for large, kept in ((0, text[:MOST_HEAD]), (len(text) + 1, text)):
+        monkeypatch.setattr(json_nodes, "LARGE", large)
+        document = Document.of(tmp_path / "suite.json")
+        document.drawn = DrawnKey("cases", after="suite")
+        assert document.marked.value["cases"][299]["id"] == "c299"
+        assert document.text == kept
+
+
+def test_without_a_temporary_file_a_large_suite_is_read_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk: the same cases."""
+
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(json_nodes, "TemporaryFile", full)
+    drawn, whole = _read_in_both_ways(tmp_path, _many(), monkeypatch)
+    assert drawn == whole
+
+
+@given(st.lists(st.tuples(st.text(), st.text() | st.from_regex(r"f:y.json:\d+:\d+\Z"))))
+def test_places_are_given_back_as_they_were(pairs: list[tuple[str, str]]) -> None:
+    """Those of the file itself are kept as a number, all others as they are."""
+    places = Places("f:y.json")
+    for id, place in pairs:
+        places.put(id, place)
+    assert places == dict(pairs)

@@ -16,7 +16,7 @@ from honestone.formats.fields import near
 from honestone.formats.project import reading_for
 from honestone.formats.rubric.rubric_file import RubricReading, RubricSource, notes_on, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.formats.syntax.document import CodeOfFiles, Document
+from honestone.formats.syntax.document import MOST_HEAD, CodeOfFiles, Document
 from honestone.formats.syntax.nodes import DrawnKey
 from honestone.formats.syntax.reader import words
 from honestone.interop.reader import Reader
@@ -105,15 +105,13 @@ def _schema_of(document: Document) -> str:
     key = document.mapping.get("$schema")
     if isinstance(key, str):
         return key.lower()
-    comment = _SCHEMA_COMMENT.search(document.text[:_HEAD])
+    comment = _SCHEMA_COMMENT.search(document.text[:MOST_HEAD])
     return comment[1].lower() if comment else ""
 
 
 _SCHEMA_COMMENT: Final = re.compile(
     r"(?m)^[ \t]*#[ \t]*yaml-language-server:[ \t]*\$schema=(\S{1,500})"
 )
-# Characters of a file in which such a comment is looked for.
-_HEAD: Final = 20_000
 
 
 def _why(document: Document, reader: Reader) -> str:

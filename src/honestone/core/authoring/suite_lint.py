@@ -7,6 +7,7 @@ fails `--strict`.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections import Counter, defaultdict
@@ -222,12 +223,14 @@ def same_prompt(suite: Suite) -> Iterator[SuiteRemark]:
     """The same words over the same starting state; how they are judged may differ, but one run
     could answer both.
     """
-    first: dict[tuple[str, str], str] = {}
+    first: dict[bytes, str] = {}
     for case in suite.cases:
-        state = repr((case.workspace and case.workspace.to_plain(), case.setup, case.reference))
-        key = (" ".join(case.input.split()).casefold(), state)
-        if not key[0]:
+        words = " ".join(case.input.split()).casefold()
+        if not words:
             continue
+        state = repr((case.workspace and case.workspace.to_plain(), case.setup, case.reference))
+        # The digest: the words of all cases would be in memory once more.
+        key = hashlib.sha256(f"{words}\0{state}".encode("utf-8", "surrogatepass")).digest()
         if key in first:
             yield SuiteRemark("same-prompt", case.id, {"other": first[key]})
         first.setdefault(key, case.id)

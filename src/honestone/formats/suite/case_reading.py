@@ -24,6 +24,7 @@ from honestone.formats.rubric.check_words import check_in_words
 from honestone.formats.rubric.rubric_file import UncheckedRubric
 from honestone.formats.suite.code_context import case_context, with_context
 from honestone.formats.suite.filling import FILLED, Words, fill_node, fill_text, words_of
+from honestone.formats.suite.places import Places
 from honestone.formats.suite.value_reading import RubricPart, SuitePrompt, SuiteValueReading
 from honestone.formats.syntax.document import ReadRubric
 from honestone.formats.syntax.marked import Marked
@@ -72,7 +73,7 @@ class CaseReading(SuiteValueReading):
         # The rubric of all cases that bring no rubric, checks or vars of their own.
         self._common: Rubric | None = None
         self.case_places: Mapping[str, str] = {}
-        self.id_places: dict[str, str] = {}
+        self.id_places = Places(marked.name)
         # Of prompts that a case could not fill in: the label, and what was said.
         self.unfilled_prompts: set[tuple[str, str]] = set()
 
@@ -99,8 +100,10 @@ class CaseReading(SuiteValueReading):
 
     def _report_double_id(self, path: FilePath) -> None:
         id, here = (self.marked.raw(path) or "").strip(), self.marked.at(path)
-        first = self.id_places.setdefault(id, here)
-        if id and first is not here:
+        first = self.id_places.get(id)
+        if first is None:
+            self.id_places.put(id, here)
+        elif id:
             file, *position = first.rsplit(":", 2)  # values from Python have no line
             where = (
                 f"in line {position[0]}"

@@ -25,6 +25,7 @@ from honestone.core.suite.dependencies import wrong_dependencies
 from honestone.core.suite.outline import outline_of
 from honestone.formats.source import SourceErrors, SuiteSource, WrittenCases, WrittenPrompt
 from honestone.formats.suite.case_reading import CaseReading
+from honestone.formats.suite.places import Places
 from honestone.formats.suite.suite_tables import CaseNode, cases_in, files_like, with_defaults
 from honestone.formats.suite_values import take_path
 from honestone.formats.syntax.document import Document, KeepCases, ReadExpected
@@ -127,7 +128,7 @@ class _SuiteReading(CaseReading):
                     f"`{key}` is {self.marked.raw((key,))}, but must be from 0 to 100", (key,)
                 )
         read = self.each_case(chain(first, numbers), got, is_stored=keep is not None)
-        cases, self.case_places = (keep or _in_memory)(read)
+        cases, self.case_places = (keep or self._in_memory)(read)
         self._check_dependencies(cases)
         self._check_prompts_of_targets(got)
         if self.problems:
@@ -145,6 +146,16 @@ class _SuiteReading(CaseReading):
                 WrittenPrompt(label=one.label, messages=one.messages) for one in prompts
             )
         return Suite(cases=cases, **fields)
+
+    def _in_memory(
+        self, read: Iterable[tuple[Case, str]]
+    ) -> tuple[Sequence[Case], Mapping[str, str]]:
+        """All cases in memory, and the place of each by its id."""
+        cases, places = list[Case](), Places(self.marked.name)
+        for case, place in read:
+            cases.append(case)
+            places.put(case.id, place)
+        return tuple(cases), places
 
     def _note_unknown_targets(self, cases: Sequence[Case], labels: AbstractSet[str | None]) -> None:
         for name in outline_of(cases).targets:
@@ -221,12 +232,3 @@ class _SuiteReading(CaseReading):
             return [str(file.relative_to(self.base)) for file in files_like(name, self.base)]
         except UsageError as error:
             raise Refused(error.message, path, error.hint) from None
-
-
-def _in_memory(read: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Mapping[str, str]]:
-    """All cases in memory, and the place of each in the file by its id."""
-    cases, places = list[Case](), dict[str, str]()
-    for case, place in read:
-        cases.append(case)
-        places[case.id] = place
-    return tuple(cases), places

@@ -42,6 +42,8 @@ KeepCases: TypeAlias = (
     "Callable[[Iterable[tuple[Case, str]]], tuple[Sequence[Case], Mapping[str, str]]]"
 )
 
+# Characters at the beginning of a text in which a comment names its schema.
+MOST_HEAD: Final = 20_000
 # Bytes of a file of JSON lines.
 MOST_LINES: Final = 200_000_000
 
@@ -59,7 +61,7 @@ class CodeOfFiles(TypedDict, total=False):
 
 class Document(Struct, kw_only=True, dict=True):
     """A file to recognise and read. `marked` is its YAML or JSON; `rows` its lines where it is JSON
-    lines.
+    lines. Of a `text` whose list is `drawn` only the beginning is kept.
 
     `read_rubric` reads the rubric files that it names; without it they are in the native format.
     `read_expected` reads promptfoo's columns of its tables; without it they are variables.
@@ -127,7 +129,10 @@ class Document(Struct, kw_only=True, dict=True):
     @cached_property
     def marked(self) -> Marked:
         """Raises FileError when it is neither YAML nor JSON."""
-        return parse_marked(self.text, self.name, self.drawn)
+        marked = parse_marked(self.text, self.name, self.drawn)
+        if self.drawn is not None and marked.is_drawn(self.drawn):
+            self.text = self.text[:MOST_HEAD]  # the rest is in a file
+        return marked
 
     @cached_property
     def rows(self) -> list[JsonLine]:

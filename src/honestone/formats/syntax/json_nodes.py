@@ -1,19 +1,24 @@
 """JSON text as nodes, strictly: no duplicate keys, no NaN, nothing after the value.
 
 The nodes of a value take about seven times the memory of its text. So the entries of one list of a
-large file may be made when they are asked for, each from its part of the text.
+large file may be made when they are asked for, each from its part of the text, which is in a
+temporary file without a name.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
+from functools import partial
 from operator import eq
+from tempfile import TemporaryFile
 from typing import Any, Final, SupportsIndex, cast
+from weakref import finalize
 
 from honestone.core.errors import FileError
 from honestone.formats.syntax.nodes import (
@@ -53,7 +58,9 @@ def json_root(text: str, name: str, drawn: DrawnKey | None = None) -> Node:
     the entry is asked for.
     """
     if drawn is not None and len(text) >= LARGE:
-        with suppress(NotJson, FileError):  # of several errors the first one is raised
+        # Of several errors the first one is raised; where no temporary file can be written, all is
+        # read into memory.
+        with suppress(NotJson, FileError, OSError):
             return _whole(_Reader(text, name, drawn))
     return _whole(_Reader(text, name))
 
@@ -144,21 +151,24 @@ class _Reader:
         return self.drawn is not None and key == self.drawn.key and self.drawn.after in before
 
     def drawn_list(self, at: int) -> tuple[Node, int]:
-        """The same for a list of the outermost mapping; only where its entries start is kept.
-        Raises NotJson for their syntax.
+        """The same for a list of the outermost mapping, whose entries go to a file. Raises NotJson
+        for their syntax, and OSError.
         """
-        place, starts = self.place(at), array("Q")
+        place, entries = self.place(at), _Entries(self.name, self.lines)
         at, is_last = self.skip(at + 1), False
         if self.text[at : at + 1] == "]":
             return Node([], None, *place, []), at + 1
-        while not is_last:
-            starts.append(at)
-            try:
-                _, at = _scan(self.text, at)
-            except (StopIteration, ValueError, RecursionError):
-                raise self.wrong(at, "a value is missing here") from None
-            at, is_last = self.next(at, "]")
-        nodes = DrawnNodes(starts, lambda start: self.value(start, 2)[0])
+        with TemporaryFile() as file:
+            while not is_last:
+                start = at
+                try:
+                    _, at = _scan(self.text, start)
+                except (StopIteration, ValueError, RecursionError):
+                    raise self.wrong(start, "a value is missing here") from None
+                entries.add(start, file.write(self.text[start:at].encode()))
+                at, is_last = self.next(at, "]")
+            file.flush()
+            nodes = DrawnNodes(entries, os.dup(file.fileno()))
         return Node(DrawnValues(nodes), None, *place, nodes), at
 
     def next(self, at: int, closing: str) -> tuple[int, bool]:
@@ -197,6 +207,36 @@ class _Reader:
             raise refuse(self.name, *self.place(at), str(error)) from None
 
 
+class _Part(_Reader):
+    """Reads a part of a text, with its places in the whole: `lines` are where those of the whole
+    start, and it starts at `start`.
+    """
+
+    def __init__(self, text: str, name: str, lines: array[int], start: int) -> None:
+        self.text, self.name, self.drawn = text, name, None
+        self.lines, self.start = lines, start
+
+    def place(self, at: int) -> tuple[int, int]:
+        return super().place(self.start + at)
+
+
+class _Entries:
+    """The entries of a list: where each starts in the text, and ends in the file."""
+
+    def __init__(self, name: str, lines: array[int]) -> None:
+        self.name, self.lines = name, lines
+        self.starts, self.ends = array("Q"), array("Q", [0])
+
+    def add(self, start: int, size: int) -> None:
+        self.starts.append(start)
+        self.ends.append(self.ends[-1] + size)
+
+    def read(self, file: int, number: int) -> Node:
+        begin, end = self.ends[number : number + 2]
+        text = os.pread(file, end - begin, begin).decode()
+        return _Part(text, self.name, self.lines, self.starts[number]).value(0, 2)[0]
+
+
 class _Drawn(list[Any]):
     """A list whose entries are made each time that they are asked for, and not kept. It can be gone
     through and indexed, and is never changed.
@@ -228,10 +268,11 @@ class _Drawn(list[Any]):
 
 
 class DrawnNodes(_Drawn):
-    """The entries of a JSON list as nodes. `starts`: where each is in the text."""
+    """The entries of a JSON list as nodes. `file` is open until nothing reads them any more."""
 
-    def __init__(self, starts: Sequence[int], read: Callable[[int], Node]) -> None:
-        super().__init__(len(starts), lambda number: read(starts[number]))
+    def __init__(self, entries: _Entries, file: int) -> None:
+        super().__init__(len(entries.starts), partial(entries.read, file))
+        finalize(self, os.close, file)
 
 
 class DrawnValues(_Drawn):

@@ -76,6 +76,11 @@ class Marked:
         """The same values, with another one at the path, whose steps are keys."""
         return type(self)(self.name, _replaced(self.root, path, node))
 
+    def is_drawn(self, drawn: DrawnKey) -> bool:
+        """Whether the entries of that list are made each time that they are asked for."""
+        children = self.node((drawn.key,)).children
+        return isinstance(children, list) and type(children) is not list
+
     def raw(self, path: MarkedPath) -> str | None:
         """A scalar as it was written, without quotes (`1.0`, `off`); None for anything else."""
         return self._nearest(path)[1].raw if self.has(path) else None
