@@ -66,9 +66,6 @@ class json:
 """The head of a program that tests start often: `json.loads`, `load` and `dumps`."""
 
 _JUDGE = '''\
-import os, sys, time
-LOG = {log!r}
-request = json.load(sys.stdin)
 with open(LOG, "a", encoding="utf-8") as log:
     log.write(json.dumps(request) + "\\n")
 artifact = request["artifact"]
@@ -248,9 +245,26 @@ class Desk:
         requirement.
         """
         log = self.logs / f"{name}.jsonl"
-        program = LEAN_JSON + _JUDGE.format(log=str(log), body=textwrap.dedent(body))
+        head = f"import os, sys, time\nLOG = {str(log)!r}\nrequest = json.load(sys.stdin)\n"
+        program = LEAN_JSON + head + _JUDGE.format(body=textwrap.dedent(body))
         path = self.file(f"{name}.py", program)
         return Program(f"script:{PYTHON} {path.name}", path, log)
+
+    def judge_in_python(
+        self, name: str = "judge", body: str = "print(json.dumps(reply()))"
+    ) -> Program:
+        """The same as a function of the command's process, for whoever asks often: it starts no
+        program for each question.
+        """
+        log = self.logs / f"{name}.jsonl"
+        program = (
+            f"import json, os, time\nLOG = {str(log)!r}\ndef judge(request):\n"
+            "    printed = []\n    print = printed.append\n"
+            + textwrap.indent(_JUDGE.format(body=textwrap.dedent(body)), "    ")
+            + "    return printed[-1]\n"
+        )
+        path = self.file(f"{name}.py", program)
+        return Program(f"python:{path.stem}:judge", path, log)
 
     def worker(self, name: str, body: str) -> Program:
         """A command worker that sees `brief`, `read()` and `put(data)`."""

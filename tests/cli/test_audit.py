@@ -33,7 +33,7 @@ def swayed(desk: Desk, by: str, name: str = "judge") -> Program:
     """A judge that looks for the last word of an item, unless `by` (over `text`) lets it say yes
     and 10.
     """
-    return desk.judge(
+    return desk.judge_in_python(
         name,
         f"swayed = bool({by})\n"
         "out = reply()['criteria']\n"

@@ -44,14 +44,14 @@ def words(*judges: Program, labels: str = "labels.csv") -> tuple[str, ...]:
 
 
 def kind_judge(desk: Desk) -> Program:
-    return desk.judge("kind", "print(json.dumps({'criteria': {'sound': {'met': True}}}))")
+    return desk.judge_in_python("kind", "print(json.dumps({'criteria': {'sound': {'met': True}}}))")
 
 
 @pytest.mark.slow
 def test_a_lenient_judge_is_caught(desk: Desk) -> None:
     """Figures and intervals; every reply is kept and used again; the run can be shown."""
     shelf(desk)
-    good, kind = desk.judge("good"), kind_judge(desk)
+    good, kind = desk.judge_in_python("good"), kind_judge(desk)
     found = desk.run(*words(good, kind), "--json").json
     one, other = found["judges"]
     assert (
@@ -122,7 +122,7 @@ def test_items_scales_and_what_should_not_be(desk: Desk) -> None:
         "labels.csv",
         "artifact,words/apple,words/pear,words,depth,clean\na.md,yes,yes,100,8,no\nb.md,yes,no,40,4,no\nc.md,no,no,no,0,yes\n",
     )
-    judge = desk.judge(
+    judge = desk.judge_in_python(
         "j",
         "print(json.dumps({'criteria': {'words': {'items': {w: {'met': w in text} for w in ('apple', 'pear')}},"
         "'depth': {'score': 9 if 'pear' in text else 5}, 'clean': {'met': False}}}))",
@@ -159,7 +159,7 @@ def test_two_people_show_the_ceiling(desk: Desk) -> None:
         for who in "ab"
     ]
     desk.file("two.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    found = desk.run(*words(desk.judge("good"), labels="two.jsonl"), "--json").json
+    found = desk.run(*words(desk.judge_in_python("good"), labels="two.jsonl"), "--json").json
     assert found["human_ceiling"] == {"kappa": pytest.approx(0.875), "agreement": 0.9375}
     assert (
         found["raters"] == ["a", "b"]
@@ -174,7 +174,7 @@ def test_the_rate_of_other_artifacts_is_put_right(desk: Desk) -> None:
     shelf(desk)
     for at in range(4):
         desk.file(f"new/n{at}.md", f"Text number {at}.\nIt is hollow.\n")
-    some = desk.judge(
+    some = desk.judge_in_python(
         "some",
         "n = int(text.split()[2].strip('.'))\nprint(json.dumps({'criteria': {'sound': {'met': 'sound' in text or n % 4 == 1}}}))",
     )
@@ -202,7 +202,7 @@ def test_labels_of_other_bytes_are_left_out(desk: Desk) -> None:
         stdin="y\nn\n",
     )
     desk.file("arts/t0.md", "Another.\n")
-    good = desk.judge("good")
+    good = desk.judge_in_python("good")
     found = desk.run(*words(good, labels="l.jsonl"), "--json").json
     assert found["units"] == 1 and found["outdated"] == 1 and good.calls == 1
     assert "1 label is left out" in desk.run("show", "last").out
@@ -217,7 +217,7 @@ def test_a_judge_that_fails_gives_no_number(desk: Desk) -> None:
     reason.
     """
     shelf(desk)
-    dead, good = desk.judge("dead", "sys.exit('no disk')"), desk.judge("good")
+    dead, good = desk.judge("dead", "sys.exit('no disk')"), desk.judge_in_python("good")
     nobody = desk.run(*words(dead), "--json")
     assert (
         nobody.code == 3 and "no disk" in nobody.err and nobody.json["judges"][0]["kappa"] is None
@@ -280,7 +280,7 @@ def test_wrong_calls_spend_nothing(
     shelf(desk, 2)
     for name, text in files.items():
         desk.file(name, text)
-    good = desk.judge("good")
+    good = desk.judge_in_python("good")
     result = desk.run(*words(good), *more)
     assert result.is_refusal and all(one in result.err for one in said), result.err
     assert good.calls == 0
@@ -293,7 +293,7 @@ def test_hostile_names_are_harmless(desk: Desk) -> None:
     label: dict[str, Any] = {"artifact": "a.md", "criterion": "sound", "value": True}
     rows = [{**label, "rater": "\x1b[31m<script>|`x`"}, {**label, "rater": "=cmd()"}]
     desk.file("l.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    text = desk.run(*words(desk.judge("good"), labels="l.jsonl"), "-f", "markdown")
+    text = desk.run(*words(desk.judge_in_python("good"), labels="l.jsonl"), "-f", "markdown")
     assert text.code == 0 and "\x1b" not in text.out and "<script>" not in text.out
     assert "\x1b" not in desk.run("show", "last").out
 
@@ -305,10 +305,10 @@ def test_a_judge_that_contradicts_people_is_not_lenient(desk: Desk) -> None:
     shelf(desk)
     desk.file("draft.md", "It is hollow.\n")
     body = "print(json.dumps({'criteria': {'sound': {'met': 'hollow' in text}}}))"
-    contrary = desk.judge("contrary", body)
+    contrary = desk.judge_in_python("contrary", body)
     shown = desk.run(*words(contrary), "--strict")
     assert f"{contrary.spec} contradicts people" in shown.out and "lenient" not in shown.out
-    refused = improved(desk, desk.judge("steer"), "--holdout", contrary.spec)
+    refused = improved(desk, desk.judge_in_python("steer"), "--holdout", contrary.spec)
     assert refused.is_refusal and "contradicts the labels" in refused.err
 
 
@@ -322,7 +322,7 @@ def prepared(desk: Desk) -> tuple[Program, Program]:
     """A draft, and two judges that have been measured: a good one and a lenient one."""
     shelf(desk)
     desk.file("draft.md", "Text number 99.\nIt is hollow.\n")
-    good, kind = desk.judge("good"), kind_judge(desk)
+    good, kind = desk.judge_in_python("good"), kind_judge(desk)
     assert desk.run(*words(good, kind), "-q").code == 0
     return good, kind
 
@@ -347,7 +347,7 @@ def improved(desk: Desk, steer: Program, *more: str, command: str = "improve") -
 def test_only_a_calibrated_witness_certifies(desk: Desk) -> None:
     """A lenient one and one that was never measured are refused by name, and nothing is spent."""
     good, kind = prepared(desk)
-    steer, never = desk.judge("steer"), desk.judge("never")
+    steer, never = desk.judge_in_python("steer"), desk.judge_in_python("never")
     for witness, said in ((kind, "is lenient"), (never, "never calibrated")):
         refused = improved(desk, steer, "--holdout", witness.spec)
         assert refused.is_refusal and said in refused.err and witness.spec in refused.err
@@ -378,7 +378,7 @@ def test_a_stale_calibration_is_refused(
 ) -> None:
     """Until it is measured again, and again as soon as it is as it was."""
     good, _ = prepared(desk)
-    steer = desk.judge("steer")
+    steer = desk.judge_in_python("steer")
     old = (desk.folder / file).read_text()
     desk.file(file, old.replace(before, after, 1))
     refused = improved(desk, steer, "--holdout", good.spec)
@@ -401,7 +401,9 @@ def test_a_stale_calibration_is_refused(
 @pytest.mark.slow
 def test_other_options_of_judging_make_it_stale(desk: Desk) -> None:
     good, _ = prepared(desk)
-    refused = improved(desk, desk.judge("steer"), "--holdout", good.spec, "--evidence", "require")
+    refused = improved(
+        desk, desk.judge_in_python("steer"), "--holdout", good.spec, "--evidence", "require"
+    )
     assert refused.is_refusal and "the options of judging changed" in refused.err
 
 
@@ -412,7 +414,7 @@ def test_the_newest_labels_count(desk: Desk) -> None:
     labels = (desk.folder / "labels.csv").read_text()
     desk.file("labels.csv", labels.replace("yes", "no"))
     assert desk.run(*words(good), "-q").code == 0
-    refused = improved(desk, desk.judge("steer"), "--holdout", good.spec)
+    refused = improved(desk, desk.judge_in_python("steer"), "--holdout", good.spec)
     assert refused.is_refusal and "is lenient" in refused.err
 
 
@@ -420,8 +422,8 @@ def test_the_newest_labels_count(desk: Desk) -> None:
 def test_a_judge_that_did_not_answer_is_not_calibrated(desk: Desk) -> None:
     prepared(desk)
     dead = desk.judge("dead", "sys.exit('no disk')")
-    assert desk.run(*words(desk.judge("good"), dead), "-q").code == 0
-    refused = improved(desk, desk.judge("steer"), "--holdout", dead.spec)
+    assert desk.run(*words(desk.judge_in_python("good"), dead), "-q").code == 0
+    refused = improved(desk, desk.judge_in_python("steer"), "--holdout", dead.spec)
     assert refused.is_refusal and "never calibrated" in refused.err
 
 
@@ -447,7 +449,7 @@ def test_who_needs_no_witness_and_who_has_none(desk: Desk) -> None:
 def test_steps_ask_for_it_too(desk: Desk) -> None:
     """Of all judges, not of held-out ones alone; also when a run is resumed: the option is kept."""
     good, kind = prepared(desk)
-    steer = desk.judge("steer")
+    steer = desk.judge_in_python("steer")
     refused = improved(desk, steer, "--holdout", good.spec, command="step next")
     assert refused.code == 2 and steer.spec in refused.err and "never calibrated" in refused.err
     assert desk.run(*words(steer), "-q").code == 0

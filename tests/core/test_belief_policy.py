@@ -474,6 +474,7 @@ def test_nothing_is_passed_that_states_less_than_80_percent(
         assert state.probability(state.current) >= (of.sure or LEAST_STATED)
 
 
+@pytest.mark.slow
 @given(anything, chances, policies, st.data())
 def test_a_killed_run_believes_what_it_believed(
     of: Rubric, chance: random.Random, policy: str, data: st.DataObject
@@ -494,6 +495,7 @@ def test_a_killed_run_believes_what_it_believed(
     ]
 
 
+@pytest.mark.slow
 @given(anything, chances, policies)
 def test_every_event_is_followed_by_the_decision_that_was_taken(
     of: Rubric, chance: random.Random, policy: str

@@ -264,6 +264,7 @@ def assert_one_of_three(state: LoopState) -> None:
         assert not (is_gate and meets(one)) or meets(other)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10_000),
     worker=st.sampled_from(WORKERS),
@@ -470,6 +471,7 @@ def test_a_version_that_was_not_kept_is_no_candidate() -> None:
     assert chosen.reason == "no change was kept"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_worker_that_only_harms_leaves_the_original(policy: str) -> None:
     """Twenty runs of each policy with judges that do not err."""

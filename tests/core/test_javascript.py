@@ -61,6 +61,7 @@ def by_node(cases: list[tuple[str, str, str]]) -> list[bool | None]:
     return list(json.loads(done.stdout))
 
 
+@pytest.mark.slow
 @pytest.mark.starts_processes
 @pytest.mark.skipif(NODE is None, reason="Node.js is not here")
 @settings(max_examples=examples(8), deadline=None)

@@ -302,6 +302,7 @@ def test_scripts_that_a_recipe_runs(recipe: str, scripts: list[str]) -> None:
     assert scripts_run_by(recipe) == scripts
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.sampled_from(
@@ -322,6 +323,7 @@ def test_hostile_recipes_are_read_in_time_with_their_size(parts: list[str]) -> N
 BODY = "$(1)" * 25_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -81,6 +81,7 @@ def test_a_verdict_is_what_every_completion_gives(sides: Sides, is_without: bool
     assert (found.reason == "") == (found.verdict == SkillVerdict.PASS)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25))
 @given(two_sides(most_open=3), st.booleans())
 def test_an_improvement_is_asked_of_every_completion_too(sides: Sides, is_without: bool) -> None:
