@@ -233,6 +233,18 @@ def test_a_quote_of_several_judges_is_one_quote(draw: Callable[[Doc], str], judg
         assert ", ".join([*(f"judge{n}" for n in range(judges)), "in the artifact"]) in page
 
 
+def test_what_several_looks_of_a_judge_say_is_said_by_it_once() -> None:
+    """Its answer, its quote and its suggestion, with how many looks; another judge by its name."""
+    looks = ["codex", "codex (look 2)", "codex (look 3)", "claude"]
+    evidence = [{"judge": name, "quote": QUOTE, "found": True} for name in looks]
+    advice = [{"judge": name, "text": "Say when"} for name in looks]
+    votes = dict.fromkeys(looks, "no")
+    item = samples.item("c", "Says when", votes, evidence=evidence, suggestions=advice)
+    doc = samples.scorecard("fail", 0.0, [samples.criterion("c", 0.0, items=[item])])
+    for text in (scorecard_text(doc), scorecard_markdown(doc)):
+        assert text.count("codex (3 looks), claude") == 3 and "look 2" not in text
+
+
 def test_a_quote_of_several_judges_is_one_quote_in_a_case() -> None:
     card = quoted_card(3)
     case = suite_samples.case(

@@ -17,7 +17,13 @@ from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.scorecard import read_gate_reason
 from honestone.core.numbers import bar_number, points
 from honestone.report.documents.findings import SharedQuote, is_listed, own_note, shared_quotes
-from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, JudgeDoc, mark_number
+from honestone.report.documents.scorecard import (
+    CriterionDoc,
+    ItemDoc,
+    JudgeDoc,
+    mark_number,
+    named_looks,
+)
 from honestone.report.documents.suite_case import CaseDoc
 from honestone.system.drawing import line
 
@@ -125,7 +131,7 @@ def _details_of(item: ItemDoc) -> Iterator[str]:
 
 
 def _quote_words(quote: SharedQuote, many: bool) -> str:
-    notes = [*map(line, quote.judges)] if many else []
+    notes = named_looks(map(line, quote.judges)) if many else []
     notes += ["NOT in the output"] if quote.found is False else []
     return f'"{line(quote.quote, LONGEST_QUOTE)}"' + (f" ({', '.join(notes)})" if notes else "")
 

@@ -4,20 +4,24 @@ full. Each sentence once, with everyone who said it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, JudgeDoc, QuoteDoc, items_of
+from honestone.report.documents.scorecard import (
+    CriterionDoc,
+    ItemDoc,
+    JudgeDoc,
+    QuoteDoc,
+    first_look,
+    items_of,
+    named_looks,
+)
 from honestone.system.drawing import count, line
 
 Finding: TypeAlias = tuple[CriterionDoc, ItemDoc]
-
-# The name of a later look of the same judge.
-_LOOK: Final = re.compile(r" \(look \d+\)$")
 
 
 class FindingGroup(Struct, frozen=True, kw_only=True):
@@ -118,7 +122,9 @@ class SharedQuote(Struct, frozen=True, kw_only=True):
 
     def source_words(self, of: str = "artifact") -> str:
         """`codex, gemini, in the artifact`: who quoted it, and whether it is there."""
-        return ", ".join(part for part in (*map(line, self.judges), self.place_words(of)) if part)
+        return ", ".join(
+            part for part in (*named_looks(map(line, self.judges)), self.place_words(of)) if part
+        )
 
 
 def shared_quotes(item: ItemDoc) -> list[SharedQuote]:
@@ -134,11 +140,6 @@ def shared_quotes(item: ItemDoc) -> list[SharedQuote]:
         )
         for (quote, _), ones in groups.items()
     ]
-
-
-def first_look(judge: str) -> str:
-    """The judge's name without the number of a look."""
-    return _LOOK.sub("", judge)
 
 
 def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:

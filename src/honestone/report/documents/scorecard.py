@@ -7,6 +7,7 @@ wording.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
@@ -78,6 +79,26 @@ class SuggestionDoc(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
+# The name of a later look of the same judge.
+_LOOK: Final = re.compile(r" \(look \d+\)$")
+
+
+def first_look(judge: str) -> str:
+    """The judge's name without the number of a look."""
+    return _LOOK.sub("", judge)
+
+
+def named_looks(judges: Iterable[str]) -> list[str]:
+    """The names of who said the same: `codex (3 looks)` for the looks of one judge."""
+    looks: dict[str, list[str]] = {}
+    for judge in judges:
+        looks.setdefault(first_look(judge), []).append(judge)
+    return [
+        names[0] if len(names) == 1 else f"{judge} ({len(names)} looks)"
+        for judge, names in looks.items()
+    ]
+
+
 class SharedSuggestion(Struct, frozen=True, kw_only=True):
     """A suggestion with every judge that made it; none where the document does not say who."""
 
@@ -86,7 +107,7 @@ class SharedSuggestion(Struct, frozen=True, kw_only=True):
 
     @property
     def source_words(self) -> str:
-        return ", ".join(map(line, self.judges))
+        return ", ".join(named_looks(map(line, self.judges)))
 
 
 class ItemDoc(Struct, frozen=True, kw_only=True):
@@ -149,7 +170,8 @@ class ItemDoc(Struct, frozen=True, kw_only=True):
         for judge, answer in self.votes.items():
             groups.setdefault(mark_number(answer), []).append(line(judge))
         order = {"no": 0, "yes": 1, "n/a": 3}
-        return sorted(groups.items(), key=lambda group: order.get(group[0], 2))
+        named = [(answer, named_looks(judges)) for answer, judges in groups.items()]
+        return sorted(named, key=lambda group: order.get(group[0], 2))
 
     @property
     def vote_words(self) -> str:

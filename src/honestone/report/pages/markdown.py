@@ -25,7 +25,6 @@ from honestone.report.documents import scorecard, suite
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.findings import (
     finding_groups,
-    first_look,
     listed_judges,
     shared_quotes,
     states_words,
@@ -308,10 +307,11 @@ def _looks(doc: ImprovementDoc) -> dict[str, object]:
 def _asked(looks: Sequence[tuple[str, Sequence[scorecard.JudgeDoc]]]) -> list[str]:
     """The judges by name. The looks of one that was never there are one."""
     judges = [one for _, judges in looks for one in judges]
-    was_there = {first_look(one.id) for one in judges if one.state != "SKIPPED"}
+    was_there = {scorecard.first_look(one.id) for one in judges if one.state != "SKIPPED"}
     return list(
         dict.fromkeys(
-            one.id if first_look(one.id) in was_there else first_look(one.id) for one in judges
+            one.id if scorecard.first_look(one.id) in was_there else scorecard.first_look(one.id)
+            for one in judges
         )
     )
 

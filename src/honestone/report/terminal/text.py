@@ -4,6 +4,7 @@ judged, what to do next.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -213,7 +214,7 @@ def _item_lines(
     for quote in shared_quotes(item):
         lines += _quote_lines(quote, style, under, of)
     for one in item.advice:
-        judges = ", ".join(_short(judge, style) for judge in one.judges)
+        judges = ", ".join(_short(judge, style) for judge in scorecard.named_looks(one.judges))
         words = line(one.text) + (f" ({judges})" if judges else "")
         lines += wrap(
             words,
@@ -237,7 +238,7 @@ def _vote_words(item: scorecard.ItemDoc, style: Style) -> str:
 
 
 def _quote_lines(quote: SharedQuote, style: Style, under: str, of: str) -> list[str]:
-    judges = (_short(judge, style) for judge in quote.judges)
+    judges = (_short(judge, style) for judge in scorecard.named_looks(quote.judges))
     where = ", ".join(one for one in (*judges, quote.place_words(of)) if one)
     quoted = f"{line(quote.quote, 400)}{style.glyph('close')}" + (f" ({where})" if where else "")
     lines = wrap(
@@ -250,8 +251,14 @@ def _quote_lines(quote: SharedQuote, style: Style, under: str, of: str) -> list[
     return [style.paint(one, "yellow" if quote.found is False else "") for one in lines]
 
 
+_LOOKS: Final = re.compile(r" \(\d+ looks\)$")
+
+
 def _short(judge: str, style: Style) -> str:
-    return cut_middle(line(judge), 32, style.glyph("more"))
+    """The judge's name in 32 columns, how many looks it had next to it."""
+    looks = _LOOKS.search(judge)
+    size = 32 + len(looks[0] if looks else "")
+    return cut_middle(line(judge), size, style.glyph("more"))
 
 
 # ------------------------------------------------------------------------------------------------------------
