@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from honestone.cli.commands import new_name
+
 REPO = Path(__file__).resolve().parents[2]
 PACKAGE = REPO / "src" / "honestone"
 DECISIONS = sorted((REPO / "docs" / "decisions").glob("[0-9]*.md"))
@@ -82,3 +84,24 @@ def test_the_readme_is_for_a_first_minute() -> None:
     screen = readme.read_text(encoding="utf-8").splitlines()[:40]
     assert any(re.search(r"\]\(\S+\.(?:webp|svg|png)\)", line) for line in screen)
     assert sum(line.startswith("$ honestone ") for line in screen) >= 3
+
+
+# Sessions that were recorded with the real agent CLIs are shown as they were.
+_SESSION = re.compile(r"^(claude|codex|gemini|stop hook) +\S")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [REPO / "README.md", *GUIDES, *sorted((REPO / "docs" / "ko").glob("*.md"))],
+    ids=lambda page: page.name,
+)
+def test_a_page_calls_commands_by_the_names_that_the_help_has(page: Path) -> None:
+    """What was typed before still works, and is not what a newcomer learns."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    typed = [
+        match[1]
+        for line in lines
+        if not _SESSION.match(line)
+        for match in re.finditer(r"\bhonestone ([a-z]+(?: [a-z]+)?)\b", line)
+    ]
+    assert [(old, new) for old in typed if (new := new_name(old))] == []
