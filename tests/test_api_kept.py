@@ -263,7 +263,7 @@ def test_an_interrupted_call_leaves_nothing_behind() -> None:
 
     def judge(request: object) -> bool:
         signal.raise_signal(signal.SIGINT)
-        threading.Event().wait(20)
+        threading.Event().wait(5)
         return True
 
     honestone.evaluate("hello", CHECKED)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+# Each test starts pytest, which starts programs.
 pytestmark = pytest.mark.slow
 
 TARGET = """

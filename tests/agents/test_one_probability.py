@@ -20,6 +20,7 @@ from cli.desk import Program
 from .host import Host
 from .mcp_host import McpHost
 
+# Each of twelve runs goes through ten doors: two of them are programs of Python, one is pytest.
 pytestmark = pytest.mark.slow
 
 JUDGE = """

@@ -15,6 +15,7 @@ from worlds import World, made_world
 from honestone.core.loop.named import POLICIES
 from property_examples import examples
 
+# Whole loops in simulated worlds, several of each.
 pytestmark = pytest.mark.slow
 
 shares = st.sampled_from([0.0, 0.03, 0.25, 0.5, 0.9, 1.0])

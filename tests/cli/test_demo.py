@@ -19,6 +19,9 @@ from honestone.core.errors import FileError, UsageError
 
 from .desk import Desk, Result, can_mount
 
+# Three whole demos: each starts some thirty programs.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Desk, Result]:
@@ -45,7 +48,6 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     return desk.folder / "honestone-demo", result.json
 
 
-@pytest.mark.slow
 def test_it_goes_from_failing_to_passed(document: tuple[Path, dict[str, Any]]) -> None:
     """The baseline fails its gate, the final version passes it, and no witness was needed."""
     _, improved = document
@@ -100,7 +102,6 @@ def test_the_file_holds_the_version_that_passed(document: tuple[Path, dict[str, 
     assert digest_of(original.read_bytes()) == improved["artifact"]["original"]
 
 
-@pytest.mark.slow
 def test_it_says_what_it_does_and_what_to_type_next(told: tuple[Desk, Result]) -> None:
     """Before: what is judged, by what, when it passes. Then the baseline, the rounds, the result,
     and the way on.
@@ -163,7 +164,6 @@ def test_the_commands_that_it_names_work(told: tuple[Desk, Result]) -> None:
     )
 
 
-@pytest.mark.slow
 def test_a_second_demo_gets_a_folder_of_its_own(told: tuple[Desk, Result]) -> None:
     """The folder of the first one, and what its reader did there, stays as it is."""
     desk, _ = told
@@ -202,7 +202,6 @@ def test_it_needs_no_network_and_no_writable_folder(desk: Desk) -> None:
     assert list(desk.folder.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_an_interrupted_demo_goes_on_with_the_command_that_it_names(desk: Desk) -> None:
     """Ctrl-C in a round: exit 130, what to type, and typing it ends PASSED without doing the first
     round again.

@@ -17,6 +17,7 @@ from honestone.report.formats import RENDERERS
 
 from .desk import GOOD, Desk
 
+# Each test asks the same of every command.
 pytestmark = pytest.mark.slow
 
 SUITE = """\

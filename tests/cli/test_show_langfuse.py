@@ -13,6 +13,7 @@ import pytest
 from .desk import Desk
 from .langfuse_server import SECRET, LangfuseStandin, langfuse_standin
 
+# Each test makes runs, and sends them to a server.
 pytestmark = pytest.mark.slow
 
 SUITE = """\

@@ -19,6 +19,7 @@ import pytest
 
 from .test_measures import embedding
 
+# Each test starts the installed program with the SDK of OpenTelemetry.
 pytestmark = pytest.mark.slow
 
 JUDGE = """

@@ -143,7 +143,7 @@ def test_a_time_out_asks_first(tmp_path, monkeypatch):
     """A program that ends on SIGTERM gets the chance to write its last words."""
     monkeypatch.setattr(process, "time", Clock(tmp_path / "ready"))
     monkeypatch.setattr(process, "GRACE", 60)
-    script = "trap 'echo bye; exit 0' TERM; : > ready; echo up; while :; do sleep 0.05; done"
+    script = "trap 'echo bye; exit 0' TERM; echo up; : > ready; while :; do sleep 0.05; done"
     ended = run(["sh", "-c", script], tmp_path, timeout=500)
     assert ended.timed_out and ended.stdout == b"up\nbye\n"
 
@@ -314,14 +314,20 @@ def test_limits_do_not_change_the_program(tmp_path):
     assert (ended.stdout, ended.stderr, ended.exit) == (b"name|a b|b\ny\n", b"", 0)
 
 
-def test_a_dropped_loop_leaves_nothing(tmp_path):
-    """A program whose Python ends without cleaning up is ended too."""
+@pytest.mark.parametrize("late", [False, True])
+def test_a_dropped_loop_leaves_nothing(late, tmp_path):
+    """A program whose Python ends without cleaning up is ended too. `late`: before the thread that
+    starts it has come to the next line.
+    """
     code = (
         "import asyncio, sys, time, pathlib\n"
         "from honestone.system.processes.environment import base_environment\n"
+        "from honestone.system.processes import process\n"
         "from honestone.system.processes.process import run\n"
+        "watch = process.watch_group\n"
+        f"process.watch_group = lambda group: (time.sleep({late}), watch(group))\n"
         "loop = asyncio.new_event_loop()\n"
-        "loop.create_task(run(['sh', '-c', 'echo $$ > pid; sleep 60'], cwd=pathlib.Path('.'), env=base_environment()))\n"
+        "loop.create_task(run(['sh', '-c', 'echo $$ > pid; sleep 600'], cwd=pathlib.Path('.'), env=base_environment()))\n"
         "loop.call_later(100, loop.stop)\n"
         "def look():\n"
         "    pid = pathlib.Path('pid')\n"

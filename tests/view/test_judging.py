@@ -21,6 +21,7 @@ import pytest
 
 from cli.desk import HONESTONE, Desk
 
+# A server and a run that asks it.
 pytestmark = pytest.mark.slow
 
 PATIENCE = 60.0

@@ -20,6 +20,7 @@ from cli.skill_desk import cook, skill, suite
 from cli.stage_desk import skill_worker
 from view.test_server import EVIL, PATIENCE, Elements, Server, runs
 
+# Runs that wait at gates, and a server that shows them.
 pytestmark = pytest.mark.slow
 
 WAITS = "while not os.path.exists({gate!r}):\n    time.sleep(0.02)\n{then}"

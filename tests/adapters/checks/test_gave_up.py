@@ -15,6 +15,7 @@ from honestone.core.artifact import Version
 from honestone.core.checking.check_problems import read_check
 from honestone.ports import Finding
 
+# Each test works until a bound of time or size is met.
 pytestmark = pytest.mark.slow
 
 DEEP = "[" * 100_000

@@ -62,6 +62,26 @@ def _has_living_member(group: int) -> bool:
 
 
 _LIVE: set[int] = set()
+_START_ENDED = threading.Condition()
+_starts = 0
+# Seconds: a start that takes longer (a folder of a server that hangs) holds nobody up.
+_LONGEST_START: Final = 10
+
+
+@contextlib.contextmanager
+def starting() -> Iterator[None]:
+    """Around the start of a program and `watch_group`: our end waits for that, so that a program
+    which another thread starts at that moment is ended, too.
+    """
+    global _starts
+    with _START_ENDED:
+        _starts += 1
+    try:
+        yield
+    finally:
+        with _START_ENDED:
+            _starts -= 1
+            _START_ENDED.notify_all()
 
 
 def watch_group(group: int) -> None:
@@ -78,6 +98,8 @@ def forget_group(group: int) -> None:
 @atexit.register
 def _end_all() -> None:
     """Nothing outlives us, even when a loop was dropped without being cancelled."""
+    with _START_ENDED:
+        _START_ENDED.wait_for(lambda: not _starts, _LONGEST_START)
     for pid in list(_LIVE):
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)

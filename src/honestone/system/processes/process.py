@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from honestone.system.processes.commands import NotStarted, find_program
 from honestone.system.processes.environment import give_up_looking_into_others, hide_our_environment
-from honestone.system.processes.groups import end_group, forget_group, watch_group
+from honestone.system.processes.groups import end_group, forget_group, starting, watch_group
 
 OUTPUT_LIMIT: Final = 4_000_000
 # Seconds between asking a group to end (SIGTERM) and ending it (SIGKILL).
@@ -227,18 +227,20 @@ class _Watched:
             words = [sys.executable, *_LAUNCHER, *map(str, pass_fds)]
             program, self._grace = sys.executable, LAUNCHER_GRACE
         try:
-            process = subprocess.Popen(
-                words,
-                executable=program,
-                cwd=self.cwd,
-                env=dict(self.env),
-                stdin=subprocess.PIPE if self.stdin else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if self.merge_stderr else subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
-                pass_fds=pass_fds,
-            )
+            with starting():
+                process = subprocess.Popen(
+                    words,
+                    executable=program,
+                    cwd=self.cwd,
+                    env=dict(self.env),
+                    stdin=subprocess.PIPE if self.stdin else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT if self.merge_stderr else subprocess.PIPE,
+                    bufsize=0,
+                    start_new_session=True,
+                    pass_fds=pass_fds,
+                )
+                watch_group(process.pid)
         except (OSError, ValueError) as error:
             if self._report is not None:
                 os.close(self._report)
@@ -247,7 +249,6 @@ class _Watched:
             if pass_fds:
                 order.close()
                 os.close(report_write)
-        watch_group(process.pid)
         return process
 
     def _register(self) -> None:

@@ -23,7 +23,7 @@ from honestone.system.files import remove
 from honestone.system.processes import process
 from honestone.system.processes.commands import NotStarted
 from honestone.system.processes.environment import in_a_thread_that_starts
-from honestone.system.processes.groups import end_group, forget_group, watch_group
+from honestone.system.processes.groups import end_group, forget_group, starting, watch_group
 from honestone.system.processes.private import end_inhabitants, forget, make_private
 
 _STDERR_TAIL: Final = 4096
@@ -66,24 +66,26 @@ class WarmProgram:
         assert self._process.stderr is not None
         self._errors = self._process.stderr
         os.set_blocking(self._errors.fileno(), False)
-        watch_group(self._process.pid)
         # Also when nobody holds it any more, and when we exit.
         self._end = weakref.finalize(self, _end, self._process, self._wire, self.workdir)
 
     def _start(
         self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], wire: int
     ) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [*argv, str(wire)],
-            cwd=cwd,
-            env={"HONESTONE_ROOM": str(self.workdir), **env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=(wire,),
-        )
+        with starting():
+            process = subprocess.Popen(
+                [*argv, str(wire)],
+                cwd=cwd,
+                env={"HONESTONE_ROOM": str(self.workdir), **env},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=(wire,),
+            )
+            watch_group(process.pid)
+            return process
 
     async def ask(self, message: bytes, timeout: float) -> bytes:
         """Its answer. Raises Gone where there is none within so many seconds, or none at all: it is
