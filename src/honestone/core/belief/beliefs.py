@@ -15,6 +15,7 @@ from math import exp, prod
 from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.belief.assumptions import (
     FORGOTTEN,
@@ -51,6 +52,15 @@ class Outlook(NamedTuple):
 
     criteria: Mapping[str, Moments]
     overall: Moments
+
+
+class Step(NamedTuple):
+    """How much nearer to the contract an edit brought a version (`value`), and how many points its
+    expected score rose (`mean`).
+    """
+
+    value: float
+    mean: float
 
 
 class _Answers(NamedTuple):
@@ -265,16 +275,38 @@ class Beliefs:
         entry = self._versions.get(version)
         if entry is None or entry.base is None:
             return
-        old = self._versions[entry.base]
-        for answers in entry.answers:
-            for key in answers.votes.keys() - entry.aimed:
-                old.scores[key] = self._score_before(old.scores[key], key, answers)
-        old.items.update(self._items_before(old, entry))
-        old.looks.update(
-            {key: looks for key, looks in entry.looks.items() if key not in entry.aimed}
-        )
+        self._versions[entry.base] = self._base_of(entry, entry.base)
         entry.base = None
         self._forget()
+
+    def _base_of(self, entry: _Version, base: str) -> _Version:
+        """The version that another one was made of, as it is believed with every look at that one."""
+        old = self._versions[base]
+        scores = dict(old.scores)
+        for answers in entry.answers:
+            for key in answers.votes.keys() - entry.aimed:
+                scores[key] = self._score_before(scores[key], key, answers)
+        looks = {key: looks for key, looks in entry.looks.items() if key not in entry.aimed}
+        return replace(
+            old,
+            scores=scores,
+            items={**old.items, **self._items_before(old, entry)},
+            looks={**old.looks, **looks},
+        )
+
+    def step(self, version: str) -> Step | None:
+        """How the version moved from the one that it was made of, both by every vote so far: what a
+        look at it says of items that the edit left alone holds for its base, too. None where it is
+        not known what it was made of.
+        """
+        entry = self._versions[version]
+        if entry.base is None:
+            return None
+        before, after = self._outlook(self._base_of(entry, entry.base)), self.outlook(version)
+        return Step(
+            value=self.contract.value(*after) - self.contract.value(*before),
+            mean=after.overall.mean - before.overall.mean,
+        )
 
     def _score_before(
         self, beliefs: dict[int, ScoreBelief], key: Key, answers: _Answers
@@ -294,7 +326,7 @@ class Beliefs:
         beliefs: dict[Key, dict[int, ItemBelief]] = {}
         same: dict[tuple[int, int], ItemBelief] = {}
         for key in self._yes_no:
-            if key in new.aimed or abs(self._met(new, key) - self._met(old, key)) > MOVED:
+            if key in new.aimed:
                 continue
             beliefs[key] = {}
             for index in self._item_bank.weights:
@@ -391,13 +423,15 @@ class Beliefs:
         judges.
         """
         if version not in self._outlooks:
-            entry = self._versions[version]
-            items = {
-                key: None if entry.away.get(key, 0) > 0 else self._moments(entry, key)
-                for key in self._questions
-            }
-            self._outlooks[version] = Outlook(*self.contract.moments(items))
+            self._outlooks[version] = self._outlook(self._versions[version])
         return self._outlooks[version]
+
+    def _outlook(self, entry: _Version) -> Outlook:
+        items = {
+            key: None if entry.away.get(key, 0) > 0 else self._moments(entry, key)
+            for key in self._questions
+        }
+        return Outlook(*self.contract.moments(items))
 
     def _moments(self, entry: _Version, key: Key) -> Moments:
         """Mean and variance of an item's answer in points. What code has not answered is as good as

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from honestone.core.belief.beliefs import Beliefs
+from honestone.core.belief.beliefs import Beliefs, Step
 from honestone.core.belief.stated import REPEATS, repeats
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import LEAST_STATED, Standing
@@ -484,12 +484,13 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
         return RollBack(
             reason=f"not judged: {state.limit}" if state.limit else "no judge could mark it"
         )
-    moved = _moved(state, version)
+    step = state.steering.step(version)
+    moved = _moved(state, version, step)
     if state.needs_witness and not _rose(state, version):
         return RollBack(reason=f"no mark is better than before: {moved}")
-    if _fell(state, version):
+    if _fell(state, version, step):
         return RollBack(reason=f"its marks and what is expected of it fell: {moved}")
-    if state.steering.value(version) > state.steering.value(state.current):
+    if step.value > 0.0:
         return Accept(version=version, reason=f"nearer to the contract: {moved}")
     return RollBack(reason=f"not nearer to the contract: {moved}")
 
@@ -506,7 +507,7 @@ def _rose(state: BeliefState, version: str) -> bool:
     return not changes or any(change > 0 for change in changes.values())
 
 
-def _fell(state: BeliefState, version: str) -> bool:
+def _fell(state: BeliefState, version: str, step: Step) -> bool:
     """Whether the score by marks and the expected score both fell.
 
     Far from the contract, the probability to meet it says little: a version can look nearer only
@@ -514,8 +515,7 @@ def _fell(state: BeliefState, version: str) -> bool:
     """
     if _marked_score(state.card(version)) >= _marked_score(state.card(state.current)):
         return False
-    steering = state.steering
-    return steering.outlook(version).overall.mean < steering.outlook(state.current).overall.mean
+    return step.mean < 0.0
 
 
 def _marked_score(card: Scorecard) -> Fraction:
@@ -523,11 +523,12 @@ def _marked_score(card: Scorecard) -> Fraction:
     return card.low if card.score is None else card.score
 
 
-def _moved(state: BeliefState, version: str) -> str:
+def _moved(state: BeliefState, version: str, step: Step) -> str:
     """How near the version before and this one are to the contract, in words. That is not their
     score: a version with a lower score is nearer if what it gained counts more at the bars.
     """
-    old, new = state.steering.value(state.current), state.steering.value(version)
+    new = state.steering.value(version)
+    old = new - step.value
     # As many decimal places as it takes to show the two as different.
     places = next((n for n in range(2, 7) if f"{old:.{n}f}" != f"{new:.{n}f}"), 2)
     return f"{old:.{places}f} before, {new:.{places}f} now, where 0 is certainty"

@@ -383,10 +383,7 @@ def _stop_by_limits(state: LoopState) -> Stop | None:
     if state.limit is not None:
         return Stop(result=Result.BUDGET, reason=state.limit)
     if is_metric_dead(state):
-        return Stop(
-            result=Result.METRIC_DEAD,
-            reason="three changed versions in a row scored exactly like the one before, or could not be judged",
-        )
+        return Stop(result=Result.METRIC_DEAD, reason=state.words.dead)
     if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
         return rounds_used_up(state)
     if len(state.consulted) >= state.consultations and state.verdict(state.best).passed:

@@ -98,7 +98,7 @@ TOLERANCE = Fraction(2, 100)
 CONSULTATIONS = 3
 
 # Changed versions in a row with the scores of the one before, after which the marks tell nothing.
-_DEAD_AFTER = 3
+DEAD_AFTER = 3
 
 
 class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,6 +174,9 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     unseen: str = "it was not shown to a held-out judge"
     used_up: str = "the held-out judges have been asked {times} times"
     not_workable: str = "nothing is left that this worker can work on"
+    dead: str = (
+        "three changed versions in a row scored exactly like the one before, or could not be judged"
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -183,7 +186,8 @@ class LoopState:
     Set at the start:
     `workable`: whether the worker can improve a criterion. `consultations`: how many versions the
     held-out judges may be shown. `candidates`: proposals per round. `tolerance` (0-1): a fall of
-    the score by less is taken for noise.
+    the score by less is taken for noise. `dead_after`: changed versions in a row that the marks do
+    not tell from the one before, after which they tell nothing.
 
     Folded from events:
     `current`: the version that was kept last. `best`: the best of `accepted_versions`, and from the
@@ -206,6 +210,7 @@ class LoopState:
     consultations: int = CONSULTATIONS
     candidates: int = 1
     tolerance: Fraction = TOLERANCE
+    dead_after: int = DEAD_AFTER
     words: Words = field(default_factory=Words)
     current: str = ""
     best: str = ""
@@ -451,6 +456,10 @@ class LoopState:
         """
         return self.has_judge_marks(version) if self.needs_witness else self.card(version).has_marks
 
+    def tells_apart(self, before: str, after: str) -> bool:
+        """Whether a version has marks, and they are not those of another one."""
+        return self.is_marked(after) and self.card(after).values != self.card(before).values
+
     def certifications(self, version: str) -> dict[str, Verdict]:
         """The verdict on a version by each held-out judge alone, together with the checks."""
         checks = self.ballots.get((version, "panel"), {}).get(CHECK)
@@ -515,8 +524,8 @@ def _again(ballot: Ballot, draw: int) -> Ballot:
 
 
 def is_metric_dead(state: LoopState) -> bool:
-    """Whether the last three changed versions each scored exactly like the one before, or could not
-    be judged at all. More edits would then be paid for without telling a good one from a bad one.
+    """Whether the marks did not tell any of the last changed versions from the one that it was made
+    of. More edits would then be paid for without telling a good one from a bad one.
     """
     judged = [
         (entry.base, entry.version)
@@ -525,9 +534,9 @@ def is_metric_dead(state: LoopState) -> bool:
         and entry.outcome is ProposalOutcome.CHANGED
         and not state.unasked(entry.version, "panel")
     ]
-    return len(judged) >= _DEAD_AFTER and all(
-        state.card(version).values == state.card(base).values or not state.is_marked(version)
-        for base, version in judged[-_DEAD_AFTER:]
+    after = state.dead_after
+    return len(judged) >= after and all(
+        not state.tells_apart(base, version) for base, version in judged[-after:]
     )
 
 

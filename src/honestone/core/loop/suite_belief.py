@@ -42,11 +42,12 @@ from honestone.core.events import (
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Outcome, Verdict
-from honestone.core.loop.state import Accept, Ask, LoopState, Result, RollBack, Stop
+from honestone.core.loop.state import Accept, Ask, LoopState, Result, RollBack, Stop, Words
 from honestone.core.loop.suite_loop import (
     TEST,
     TRAIN,
     VAL,
+    WORDS,
     ByNeed,
     KeepWhatHelps,
     SuiteLoopState,
@@ -59,6 +60,14 @@ from honestone.core.numbers import sure
 # A split is asked on until it is this sure that it reaches its bar; val and test together are then
 # at least 95 % sure.
 SPLIT_SURE: Final = 0.975
+# Changed versions in a row of which every case passes and fails as in the one before, after which
+# the cases tell nothing: an edit that helps one case and harms another leaves the pass rate as it is.
+DEAD_AFTER: Final = 7
+_WORDS: Final = replace(
+    WORDS,
+    dead="every case of seven changed versions in a row passed or failed as in the one before, "
+    "or could not be judged",
+)
 # Looks of each judge of a quorum at each case of test that are held while val is asked on.
 KEPT_FOR_TEST: Final = 2
 
@@ -80,6 +89,8 @@ class SuiteBeliefState(SuiteLoopState):
     """
 
     rubrics: Mapping[str, Rubric]
+    dead_after: int = DEAD_AFTER
+    words: Words = _WORDS
     asked: int = 0
     answers: dict[tuple[str, str], tuple[CaseAnswers, ...]] = field(default_factory=dict)
     looks_at: dict[str, list[Ballot]] = field(default_factory=dict)
@@ -275,6 +286,12 @@ class SuiteBeliefState(SuiteLoopState):
             return {TEST: Verdict(Outcome.FAIL, (words,))}
         found = Verdict(Outcome.PASS, (words,))
         return {TEST: self._above_chance(card) if self.strict else found}
+
+    def tells_apart(self, before: str, after: str) -> bool:
+        """Whether any case of val or train passes in one version and fails in another."""
+        lines = zip(self.card(before).lines, self.card(after).lines, strict=True)
+        moves = [move(old, new) for old, new in lines]
+        return self.is_marked(after) and any(one.won or one.lost or one.undone for one in moves)
 
     def _is_refused(self, version: str) -> bool:
         val = move(self.card(self.best).line(VAL), self.card(version).line(VAL))

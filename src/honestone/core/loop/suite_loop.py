@@ -37,7 +37,7 @@ TRAIN, VAL, TEST = (str(split) for split in (Split.TRAIN, Split.VAL, Split.TEST)
 # The splits that every version is run on, in this order: one that val refuses is not run on train.
 STEERING: Final = (VAL, TRAIN)
 
-_WORDS = Words(
+WORDS: Final = Words(
     agrees="val passes, and so does test",
     steered="val passes",
     refused="test does not",
@@ -302,7 +302,7 @@ class SuiteLoopState(LoopState):
     holdouts: tuple[str, ...] = (TEST,)
     workable: Callable[[Line], bool] = _is_train
     consultations: int = 1
-    words: Words = _WORDS
+    words: Words = WORDS
 
     # `slots=True` makes a new class, which `super()` without arguments does not know. So methods
     # name the base class.
