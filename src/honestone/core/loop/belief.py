@@ -486,7 +486,7 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
         )
     step = state.steering.step(version)
     moved = _moved(state, version, step)
-    if state.needs_witness and not _rose(state, version):
+    if state.beliefs.has_scales and not _rose(state, version):
         return RollBack(reason=f"no mark is better than before: {moved}")
     if _fell(state, version, step):
         return RollBack(reason=f"its marks and what is expected of it fell: {moved}")
@@ -501,7 +501,8 @@ def _rose(state: BeliefState, version: str) -> bool:
 
     Edits help a little on average, so the model believes that of an edit which no judge noticed,
     too. Without this rule a chain of such edits would become the version that the loop believes in
-    most.
+    most. Asked where marks are on a scale: of yes/no items it is learned during the run what edits
+    of this worker do, and a look of another judge throws away most of those that help.
     """
     changes = state.mark_changes(state.current, version)
     return not changes or any(change > 0 for change in changes.values())
