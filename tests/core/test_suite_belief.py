@@ -100,12 +100,17 @@ class Told:
     """A run told by its events."""
 
     def __init__(
-        self, *, calls: int = 200, rubric: Rubric = RUBRIC, sure: Fraction | None = None
+        self,
+        *,
+        calls: int = 200,
+        rounds: int = 5,
+        rubric: Rubric = RUBRIC,
+        sure: Fraction | None = None,
     ) -> None:
         started = SuiteImprovementStarted(
             contract={},
             contract_id="c",
-            limits=LoopLimits(rounds=5, calls=calls, minutes=10).to_plain(),
+            limits=LoopLimits(rounds=rounds, patience=rounds, calls=calls, minutes=10).to_plain(),
             artifact=StartedArtifact(path="a.md", digest="v0"),
             policy="belief",
             worker="w",
@@ -177,8 +182,8 @@ def texts(prefix: str, *looks: str) -> list[tuple[str, str]]:
     return [(f"{prefix}{number}", one) for number, one in enumerate(looks)]
 
 
-def begun() -> Told:
-    told = Told()
+def begun(*, rounds: int = 5) -> Told:
+    told = Told(rounds=rounds)
     told.looked("v0", VAL, texts("val", "+", "-", "-", "-"))
     told.looked("v0", TRAIN, texts("train", "+", "-", "-", "-"))
     return told
@@ -225,6 +230,28 @@ def test_a_case_whose_output_is_the_same_does_not_move() -> None:
     told.looked("v1", TRAIN, texts("train", "+", "-", "-", "-"))
     assert told.state.better("v1", "v0", VAL, TRAIN) == (0.0, 0.0)
     assert isinstance(told.next, RollBack)
+
+
+def test_an_edit_that_helps_one_case_and_harms_another_is_no_dead_metric() -> None:
+    """The pass rate is the same three times in a row, and other cases pass each time."""
+    told = begun()
+    for number, val in enumerate(("-+--", "--+-", "---+")):
+        told.proposed(f"v{number + 1}")
+        told.looked(f"v{number + 1}", VAL, texts(f"val {number} ", *val))
+        told.looked(f"v{number + 1}", TRAIN, texts(f"train {number} ", "-", "+", "-", "-"))
+        told.add(VersionRejected(round=number + 1, reason="r"))
+    assert isinstance(told.next, Propose)
+
+
+def test_seven_versions_whose_cases_pass_and_fail_alike_are_a_dead_metric() -> None:
+    told = begun(rounds=9)
+    for number in range(1, 8):
+        assert isinstance(told.next, Propose)
+        told.proposed(f"v{number}")
+        told.looked(f"v{number}", VAL, texts(f"val {number} ", "+", "-", "-", "-"))
+        told.looked(f"v{number}", TRAIN, texts(f"train {number} ", "+", "-", "-", "-"))
+        told.add(VersionRejected(round=number, reason="r"))
+    assert told.next.result is Result.METRIC_DEAD and "seven" in told.next.reason
 
 
 def test_a_version_whose_cases_rather_pass_is_kept() -> None:

@@ -76,6 +76,24 @@ def test_looks_at_a_rejected_version_count_for_what_its_edit_left_alone() -> Non
     assert ends[80] > 10 and abs(ends[20]) < 1
 
 
+def test_a_step_is_measured_by_the_same_looks_on_both_sides() -> None:
+    """A look that fixes what the edit was aimed at, and contradicts an earlier judge elsewhere, lowers
+    what is believed of the base, too: the version is still the better one.
+    """
+    found = beliefs(rubric(*[yes_no(name) for name in "abcdefgh"], floor=0))
+    good = dict.fromkeys("abcdefgh", True)
+    found.see("v0", "p0", look("p0", {**good, "a": False}))
+    found.edit("v0", "v1", ("a",), ())
+    found.see("v1", "p1", look("p1", {**good, "b": False, "c": False, "d": False}))
+    step = found.step("v1")
+    assert found.step("v0") is None and step is not None
+    assert found.outlook("v1").overall.mean < found.outlook("v0").overall.mean
+    assert step.mean > 0 and step.value > 0
+    found.reject("v1")
+    after = found.outlook("v0").overall.mean
+    assert found.outlook("v1").overall.mean - after == pytest.approx(step.mean)
+
+
 def test_what_code_says_is_known_and_is_asked_again_after_an_edit() -> None:
     of = rubric(checked("a"), threshold=100)
     found = beliefs(of)

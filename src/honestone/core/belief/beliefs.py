@@ -41,8 +41,6 @@ LOSS: Final = 0.7
 # How sure it has to be that an edit left an item alone before a look at a rejected version counts
 # for its base.
 UNTOUCHED: Final = 0.8
-# A yes/no item that is believed to have moved by more has been touched.
-MOVED: Final = 0.3
 
 
 class Outlook(NamedTuple):
@@ -126,6 +124,7 @@ class Beliefs:
         self._versions = {original: self._unseen()}
         self._probabilities: dict[str, float] = {}
         self._outlooks: dict[str, Outlook] = {}
+        self._steps: dict[str, Step] = {}
 
     def _unseen(self) -> _Version:
         scores, items = self._score_bank, self._item_bank
@@ -302,11 +301,13 @@ class Beliefs:
         entry = self._versions[version]
         if entry.base is None:
             return None
-        before, after = self._outlook(self._base_of(entry, entry.base)), self.outlook(version)
-        return Step(
-            value=self.contract.value(*after) - self.contract.value(*before),
-            mean=after.overall.mean - before.overall.mean,
-        )
+        if version not in self._steps:
+            before, after = self._outlook(self._base_of(entry, entry.base)), self.outlook(version)
+            self._steps[version] = Step(
+                value=self.contract.value(*after) - self.contract.value(*before),
+                mean=after.overall.mean - before.overall.mean,
+            )
+        return self._steps[version]
 
     def _score_before(
         self, beliefs: dict[int, ScoreBelief], key: Key, answers: _Answers
@@ -341,6 +342,7 @@ class Beliefs:
     def _forget(self) -> None:
         self._probabilities.clear()
         self._outlooks.clear()
+        self._steps.clear()
 
     # ------------------------------------------------------------------------------------------------
     # what is believed

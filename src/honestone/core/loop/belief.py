@@ -485,6 +485,7 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
             reason=f"not judged: {state.limit}" if state.limit else "no judge could mark it"
         )
     step = state.steering.step(version)
+    assert step is not None, "the version of an open round is new"
     moved = _moved(state, version, step)
     if state.beliefs.has_scales and not _rose(state, version):
         return RollBack(reason=f"no mark is better than before: {moved}")
