@@ -294,15 +294,18 @@ class Beliefs:
         )
 
     def step(self, version: str) -> Step | None:
-        """How the version moved from the one that it was made of, both by every vote so far: what a
-        look at it says of items that the edit left alone holds for its base, too. None where it is
-        not known what it was made of.
+        """How the version moved from the one that it was made of. Both are believed by every vote so
+        far: what a look at it says of items that the edit left alone holds for its base, too. But
+        where some are on a scale the base is believed without that look, which says too little of
+        what an edit left alone there. None where it is not known what it was made of.
         """
         entry = self._versions[version]
         if entry.base is None:
             return None
         if version not in self._steps:
-            before, after = self._outlook(self._base_of(entry, entry.base)), self.outlook(version)
+            by_all = not self.has_scales
+            base = self._base_of(entry, entry.base) if by_all else self._versions[entry.base]
+            before, after = self._outlook(base), self.outlook(version)
             self._steps[version] = Step(
                 value=self.contract.value(*after) - self.contract.value(*before),
                 mean=after.overall.mean - before.overall.mean,
