@@ -210,6 +210,9 @@ def test_the_list_of_runs_has_the_rate_of_a_table(table: Desk) -> None:
     assert (one["score"], one["pass_rate"]) == (100, None)
     assert (now["pass_rate"], now["change"], now["score"]) == (1, 0.25, None)
     assert before["pass_rate"] == 0.75
+    worker = table.worker("add", "open(path, 'a').write(' thank you')")
+    table.run("improve", "one.md", "-r", "rubric.yaml", "--worker", worker.spec)
+    assert " rubric " in next(row for row in table.run("runs").out.splitlines() if "improve" in row)
     listed = table.run("runs").out
     assert "75.0%" in listed and "+25.0" in listed
 

@@ -70,7 +70,12 @@ def read_figures(store: Store, run: str) -> RunFigures:
 
 def _rubric_file(first: events.Event) -> str | None:
     match first:
-        case events.EvaluationStarted() | events.NoiseStarted() | events.AuditStarted():
+        case (
+            events.EvaluationStarted()
+            | events.ImprovementStarted()
+            | events.NoiseStarted()
+            | events.AuditStarted()
+        ):
             return first.rubric_path
     return None
 
