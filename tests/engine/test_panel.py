@@ -521,6 +521,23 @@ def test_a_reply_on_record_costs_nothing_and_is_marked() -> None:
     assert (again.spend.judge_calls, again.spend.cached_calls) == (0, 1)
 
 
+def test_a_reply_on_record_is_read_once() -> None:
+    """Whether it counts and what it says are one reading: it is most of what such a case costs."""
+    store = MemoryStore()
+    one(ScriptedJudge(raw(alpha=True, beta=True, gamma=True)), store=store)
+    judge = ScriptedJudge(AssertionError("asked again"))
+    read = 0
+
+    def counted(*given: Any) -> Any:
+        nonlocal read
+        read += 1
+        return ScriptedJudge.read(judge, *given)
+
+    judge.read = counted  # type: ignore[method-assign]
+    again = one(judge, store=store)
+    assert (again.spend.cached_calls, len(again.ballot.marks), read) == (1, 3, 1)
+
+
 def test_an_unusable_reply_is_evidence_and_not_an_answer() -> None:
     """A refusal is on record, named in the ballot by its place in the store, and the next run asks
     that judge again.

@@ -264,13 +264,13 @@ class Panel(Struct, kw_only=True):
         try:
             async with lock:
                 replies = await self.journal.recall(key)
-                place = await self._on_record(key, asking, request, replies)
-                if place is None:
+                found = await self._on_record(key, asking, request, replies)
+                if found is None:
                     async with claimed(self.journal, key):
                         # Another process may have asked it since.
                         replies = await self.journal.recall(key)
-                        place = await self._on_record(key, asking, request, replies)
-                        if place is None:
+                        found = await self._on_record(key, asking, request, replies)
+                        if found is None:
                             reply = await self._paid_reply(
                                 key, seat, request, question, spend, len(replies)
                             )
@@ -278,34 +278,37 @@ class Panel(Struct, kw_only=True):
                 telemetry().from_record(seat.id)
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
-                stored = read_stored_reply(replies[place])
-                assert stored is not None
-                return stored, replies[:place]
+                place, reply = found
+                return reply, replies[:place]
         finally:
             self._waiting.pop(key, None)
 
     async def _on_record(
         self, key: str, asking: _Asking, request: ports.Request, known: Sequence[ports.StoredReply]
-    ) -> int | None:
-        """The place of the reply that counts without a call. One without an answer counts only in
-        the run that asked for it.
+    ) -> tuple[int, ports.Reply] | None:
+        """The reply that counts without a call, with its place. One without an answer counts only
+        in the run that asked for it.
         """
         seat = asking.seat
-        readable = [
-            (place, reply)
+        readable = {
+            place: reply
             for place, stored in enumerate(known)
             if (reply := read_stored_reply(stored)) is not None
-        ]
+        }
         # A host agent cannot be asked: what it replied to this very prompt is on record, or is not
         # there.
         if key in self._asked or seat.kind == "agent":
-            return self._chosen(seat, known, [place for place, _ in readable])
+            chosen = self._chosen(seat, known, list(readable))
+            return None if chosen is None else (chosen, readable[chosen])
         if asking.ignore_record or (self.fresh and seat.id not in self.first_counts):
             return None
-        usable = [place for place, reply in readable if asking.read(request, reply).is_usable]
+        usable = [
+            place for place, reply in readable.items() if asking.read(request, reply).is_usable
+        ]
         if not usable and await self._is_answered_after(asking, request, known):
-            usable = [place for place, _ in readable][-1:]
-        return self._chosen(seat, known, usable)
+            usable = list(readable)[-1:]
+        chosen = self._chosen(seat, known, usable)
+        return None if chosen is None else (chosen, readable[chosen])
 
     def _chosen(
         self, seat: Seat, known: Sequence[ports.StoredReply], places: Sequence[int]
@@ -447,6 +450,8 @@ class _Asking(Struct, kw_only=True):
     missed_control: bool = False
     spend: Spend = field(default_factory=Spend)
     unusable: list[tuple[str, int]] = field(default_factory=list)
+    # The last one that was read.
+    _read: tuple[ports.Request, ports.Reply, Reading] | None = None
 
     @property
     def is_of_record(self) -> bool:
@@ -458,7 +463,13 @@ class _Asking(Struct, kw_only=True):
         )
 
     def read(self, request: ports.Request, reply: ports.Reply) -> Reading:
-        return self.seat.judge.read(self.question, request, reply)
+        """What a reply says. A reply on record is asked for that twice: whether it counts, and what
+        it says.
+        """
+        if self._read is None or self._read[0] is not request or self._read[1] is not reply:
+            reading = self.seat.judge.read(self.question, request, reply)
+            self._read = (request, reply, reading)
+        return self._read[2]
 
 
 def _asked_again(
