@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honestone.core.belief.assumptions import SHARED, item_bank
 from honestone.core.belief.items import LEAK, START_MET, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import NODES, below
 from honestone.core.belief.scores import OWN, WITNESS_LOAD
@@ -127,3 +128,20 @@ def test_what_a_rejected_version_showed_counts_for_its_base(
     found = model.before(base, seen)
     assert sum(found.weights) == pytest.approx(1)
     assert min(base.met, direct.met) - 0.03 <= found.met <= max(base.met, direct.met) + 0.03
+
+
+def test_where_much_of_the_error_is_shared_held_out_judges_share_it() -> None:
+    """Five judges that agree are then less sure to be right, and a held-out judge that agrees adds as
+    much as one of the panel.
+    """
+    banks = [row.judges for row in item_bank(are_programs=True).models]
+    loads = {one.rho: one.witness_load for one in banks if one.flip > 0.01 and one.flip_met is None}
+    assert loads == {SHARED[0]: WITNESS_LOAD, SHARED[1]: 1.0}
+    agreed = [(judge, True) for judge in range(5)]
+    shared = ItemModel(0.15, SHARED[1], witness_load=1.0)
+    by_all, _ = believed(shared, shared.start(), agreed)
+    by_panel = shared.start()
+    for _ in agreed:
+        by_panel, _ = shared.seen(by_panel, Looks(), held_out=False, yes=True)
+    apart, _ = believed(ItemModel(0.15, SHARED[1]), shared.start(), agreed)
+    assert by_all.met == pytest.approx(by_panel.met) and by_all.met < apart.met

@@ -20,6 +20,9 @@ from honestone.core.belief.scores import ScoreModel
 
 # The parts of a judge's error that the panel is assumed to share.
 SHARED: Final = (0.2, 0.5)
+# By how much a shared error moves a held-out judge, by the part that is shared: where it is large, it
+# may be what every judge gets wrong, and agreement of a held-out judge says nothing against that.
+WITNESS_LOADS: Final = {SHARED[0]: 0.5, SHARED[1]: 1.0}
 # Points that a judge's look is assumed to be off by.
 SDS: Final = (6.0, 10.0, 15.0)
 QUIET_SD: Final = 0.5
@@ -150,7 +153,10 @@ def item_bank(*, are_programs: bool) -> Bank[ItemAssumption]:
     """The assumptions about yes/no items, before the first vote."""
     quiet = QUIET_PROGRAMS if are_programs else QUIET
     faked = FAKED_PROGRAMS if are_programs else FAKED
-    noisy = [ItemModel(*one) for one in product(FLIPS, SHARED, OWNS)]
+    noisy = [
+        ItemModel(flip, rho, own, witness_load=WITNESS_LOADS[rho])
+        for flip, rho, own in product(FLIPS, SHARED, OWNS)
+    ]
     judges = [(ItemModel(QUIET_FLIP, SHARED[0]), quiet)]
     judges += [(one, (1.0 - quiet) / (len(noisy) + 1)) for one in (*noisy, LENIENT)]
     rows = [

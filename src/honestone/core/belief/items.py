@@ -69,13 +69,15 @@ def _belief(weights: list[float]) -> ItemBelief:
 class ItemModel(Struct, frozen=True, dict=True):
     """How judges are assumed to err: an item is misread at the rate `flip` (`flip_met`: one that is
     met), the share `rho` of the latent error is common to the panel, and `own` of the rest stays
-    with a judge and an item.
+    with a judge and an item. `witness_load`: by how much the shared error moves a held-out judge,
+    where it moves the panel by 1.
     """
 
     flip: float
     rho: float
     own: float = OWN
     flip_met: float | None = None
+    witness_load: float = WITNESS_LOAD
 
     @cached_property
     def _factors(self) -> dict[tuple[bool, bool, Looks], tuple[float, ...]]:
@@ -180,7 +182,7 @@ class ItemModel(Struct, frozen=True, dict=True):
             (False, self.flip),
             (True, self.misread_if_met),
         )
-        by_judge = ((False, sqrt(self.rho)), (True, WITNESS_LOAD * sqrt(self.rho)))
+        by_judge = ((False, sqrt(self.rho)), (True, self.witness_load * sqrt(self.rho)))
         rates = {}
         for (is_met, flip), (held_out, load) in product(by_truth, by_judge):
             edge = NormalDist().inv_cdf(flip)
