@@ -153,7 +153,7 @@ def _fill_caches() -> None:
     """
     import honestone
     from honestone.core.authoring.lint import lint
-    from honestone.core.checking.known_programs import recipes
+    from honestone.core.checking.commands.known_programs import recipes
 
     recipes()
     lint(honestone.parse_rubric("rubric: 1\ncriteria: [It names a fruit]"))

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checking.command_texts import (
+from honestone.core.checking.commands.command_texts import (
     asked_for_includes,
     commands_of_makefile,
     makefiles_included,
     scripts_run_by,
 )
-from honestone.core.checking.judging_words import named_by
-from honestone.core.checking.known_programs import (
+from honestone.core.checking.commands.judging_words import named_by
+from honestone.core.checking.commands.known_programs import (
     is_setting,
     is_test,
     only_looks,

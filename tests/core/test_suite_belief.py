@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from honestone.core.belief.suite import CaseBelief, Elsewhere, SuiteBelief
+from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import LEAST_STATED, DeliveryRule

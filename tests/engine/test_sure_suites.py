@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.belief.suite import CaseBelief, Elsewhere, SuiteBelief
+from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import AttemptJudged
 from honestone.core.judging.ballot import Ballot, Mark, Question

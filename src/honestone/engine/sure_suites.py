@@ -17,8 +17,8 @@ from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
+from honestone.core.belief.cases.suite import NOWHERE, CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.stated import EVEN
-from honestone.core.belief.suite import NOWHERE, CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import CHECK, Ballot, Question
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric

@@ -19,8 +19,8 @@ from typing import Final
 from honestone.adapters.checks.check_input import Setting
 from honestone.adapters.checks.code import FIXTURES, module_file, program_words
 from honestone.core.artifact import Entry, Version
-from honestone.core.checking import command_texts, judging_words, known_programs
 from honestone.core.checking.checks import matching
+from honestone.core.checking.commands import command_texts, judging_words, known_programs
 from honestone.core.judging.rubric import Check
 
 _KINDS: Final = frozenset({"pytest", "python", "command", "grader", "script", "json-schema"})

@@ -20,8 +20,7 @@ from honestone.adapters.answers import clean, decode, error_details, retry_after
 from honestone.adapters.endpoint import Endpoint, EndpointAnswer, host_of
 from honestone.adapters.transport import Transport
 from honestone.core.errors import UsageError
-from honestone.core.record.exported import LangfuseTraces
-from honestone.core.record.langfuse import LangfuseSpan, Score
+from honestone.core.record.exported import LangfuseSpan, LangfuseTraces, Score
 from honestone.ports import CallFailed
 from honestone.system.loose_json import tables
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from honestone.core.belief.cases.suite import CaseBelief, suite_belief
 from honestone.core.belief.stated import StatedBelief
-from honestone.core.belief.suite import CaseBelief, suite_belief
 from honestone.core.events import (
     AttemptJudged,
     CasePassedBy,

@@ -18,10 +18,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from honestone.core.belief.comparison import Better
-from honestone.core.belief.ranges import text_with
-from honestone.core.belief.stated import Ground, StatedBelief, settled
-from honestone.core.belief.suite import (
+from honestone.core.belief.cases.ranges import text_with
+from honestone.core.belief.cases.suite import (
     LOOKS_PER_CASE,
     CaseBelief,
     Elsewhere,
@@ -30,6 +28,8 @@ from honestone.core.belief.suite import (
     all_reached,
     better_than,
 )
+from honestone.core.belief.comparison import Better
+from honestone.core.belief.stated import Ground, StatedBelief, settled
 from honestone.core.belief.verdict import CLOSE, TextBelief
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.events import (

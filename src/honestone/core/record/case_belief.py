@@ -16,10 +16,10 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.core.belief.pooled import pooled_text
-from honestone.core.belief.ranges import OutsideBelief, text_with
+from honestone.core.belief.cases.pooled import pooled_text
+from honestone.core.belief.cases.ranges import OutsideBelief, text_with
+from honestone.core.belief.cases.suite import CaseBelief
 from honestone.core.belief.stated import EVEN
-from honestone.core.belief.suite import CaseBelief
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.scorer import Scorer

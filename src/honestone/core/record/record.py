@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from honestone.core.belief.cases.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
 from honestone.core.belief.stated import StatedBelief, belief_of, believed, likelier
-from honestone.core.belief.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
 from honestone.core.events import (
     AttemptJudged,
     CaseAnswers,

@@ -19,10 +19,10 @@ import msgspec
 from honestone import __version__
 from honestone.core.json_value import Json
 from honestone.core.judging.rubric import free_id
-from honestone.core.record.exported import LangfuseTraces
-from honestone.core.record.langfuse import (
+from honestone.core.record.exported import (
     LangfuseNotes,
     LangfuseSpan,
+    LangfuseTraces,
     Owner,
     Parent,
     Score,

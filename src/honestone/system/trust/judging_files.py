@@ -13,7 +13,7 @@ from honestone.core.errors import CouldNotJudge
 from honestone.system.files import printable
 
 if TYPE_CHECKING:
-    from honestone.core.checking.judging_words import NamedFiles
+    from honestone.core.checking.commands.judging_words import NamedFiles
 
 _LARGEST_SCRIPT: Final = 1_000_000
 
@@ -184,7 +184,9 @@ def _commands_in(identity: object) -> Iterator[Mapping[str, object]]:
 
 
 def _named_files(command: Mapping[str, object], base: Path) -> NamedFiles:
-    from honestone.core.checking.judging_words import named_by  # not needed where nothing is run
+    from honestone.core.checking.commands.judging_words import (
+        named_by,  # not needed where nothing is run
+    )
 
     words = command["command"]
     listed = [str(word) for word in words] if isinstance(words, list | tuple) else []

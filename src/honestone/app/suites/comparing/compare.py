@@ -13,7 +13,7 @@ from honestone.app.judging.measured.known_noise import noise_of_cases
 from honestone.app.suites.options import require_gates
 from honestone.app.suites.subject import find_run_summary
 from honestone.app.workspace import Workspace
-from honestone.core.belief.suite import better_than
+from honestone.core.belief.cases.suite import better_than
 from honestone.core.errors import ContractMismatch, StoreError, UsageError
 from honestone.core.events import Started, SuiteStarted
 from honestone.core.judging.contract import ContractDocument, differences

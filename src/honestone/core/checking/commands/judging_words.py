@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from honestone.core.checking.command_texts import (
+from honestone.core.checking.commands.command_texts import (
     KEYWORDS,
     asked_for_includes,
     commands_of,
@@ -30,7 +30,7 @@ from honestone.core.checking.command_texts import (
     scripts_in,
     separated_commands,
 )
-from honestone.core.checking.known_programs import (
+from honestone.core.checking.commands.known_programs import (
     SHELLS,
     SHORT_OPTIONS,
     is_measure,
@@ -38,8 +38,8 @@ from honestone.core.checking.known_programs import (
     recipe_of,
     recipes,
 )
+from honestone.core.checking.commands.shell_values import ShellValues, pipelines
 from honestone.core.checking.patterns import path_pattern
-from honestone.core.checking.shell_values import ShellValues, pipelines
 
 # What a file of this name holds, as the command sees it; None where there is none.
 ReadFile: TypeAlias = Callable[[str], bytes | None]

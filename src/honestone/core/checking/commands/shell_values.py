@@ -7,7 +7,11 @@ from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
-from honestone.core.checking.command_texts import BLOCK_ENDS, after_keywords, printed_operands
+from honestone.core.checking.commands.command_texts import (
+    BLOCK_ENDS,
+    after_keywords,
+    printed_operands,
+)
 
 _PIPED: Final = re.compile(r"(?:^|[^|])\|&?[({]*$")
 _LONGEST_PATH: Final = 4_096

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from honestone.core.belief.suite import (
+from honestone.core.belief.cases.suite import (
     CaseBelief,
     SuiteBar,
     SuiteBelief,

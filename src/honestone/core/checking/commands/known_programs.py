@@ -80,7 +80,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
 
 @cache
 def recipes() -> Mapping[str, Recipe]:
-    rows = tomllib.loads(table_text("checking/judging_recipes"))
+    rows = tomllib.loads(table_text("checking/commands/judging_recipes"))
     return {
         name: Recipe(
             files=tuple(row.get("files", ())),

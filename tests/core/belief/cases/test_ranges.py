@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.belief.ranges import OutsideBelief, Ranges, text_with
+from honestone.core.belief.cases.ranges import OutsideBelief, Ranges, text_with
 from honestone.core.belief.verdict import Assumption, TextBelief, assumptions, met_odds
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric

@@ -1,0 +1,1 @@
+"""How sure the outcomes of the cases of a suite are, and so its bar."""

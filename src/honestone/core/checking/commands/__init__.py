@@ -1,0 +1,1 @@
+"""What the words of a command run and judge by."""
