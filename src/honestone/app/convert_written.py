@@ -119,7 +119,7 @@ def _from(file: Path, folder: Path) -> Path:
 
 
 def _with_shared_code(suite: Suite, written: WrittenCases) -> Suite:
-    """The suite without what code is told of its case anyway, so that cases share their checks."""
+    """The suite without what code is given of its case anyway, so that cases share their checks."""
     cases = [
         replace(
             case,

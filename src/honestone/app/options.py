@@ -34,7 +34,7 @@ from honestone.core.errors import UsageError
 
 
 class _ByName(Struct, frozen=True, kw_only=True):
-    """What is given by its name alone when an option is declared."""
+    """The fields of an option that are given by name; only `help` may be given by place."""
 
     name: str | None = None
     short: str | None = None
@@ -164,13 +164,13 @@ class Group(Struct, frozen=True, kw_only=True):
 
 T = TypeVar("T")
 
-# What declares options: a dataclass, or a function with its parameters.
+# What declares options: a struct, or a function with its parameters.
 Declaring: TypeAlias = Callable[..., object]
 
 
 @cache
 def parts(of: Declaring) -> tuple[Declared | Group, ...]:
-    """The options of a dataclass or function, and the classes with options that it takes, in their
+    """The options of a struct or function, and the classes with options that it takes, in their
     order. What has no `Option` and is not such a class is left out.
     """
     return tuple(_parts(of))

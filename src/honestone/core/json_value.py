@@ -27,7 +27,7 @@ from typing import (
     is_typeddict,
 )
 
-from msgspec import NODEFAULT, Struct
+from msgspec import NODEFAULT, Struct, field
 
 # msgspec, which reads records into classes, has no types that name themselves.
 if TYPE_CHECKING:
@@ -315,6 +315,14 @@ class Codec(Generic[R]):
         return self._make(**more)
 
 
+class _HasFactory(Struct):
+    made: list[object] = field(default_factory=list)
+
+
+# msgspec has no public name for the type of a default that is made for each record.
+_FACTORY: Final = type(_HasFactory.__struct_defaults__[0])
+
+
 def _with_defaults(of: type[Struct]) -> Iterator[tuple[str, object]]:
     """The fields of a record with their defaults, NODEFAULT where a field has none.
 
@@ -323,8 +331,7 @@ def _with_defaults(of: type[Struct]) -> Iterator[tuple[str, object]]:
     defaults = of.__struct_defaults__
     required = (NODEFAULT,) * (len(of.__struct_fields__) - len(defaults))
     for name, default in zip(of.__struct_fields__, (*required, *defaults), strict=True):
-        make = getattr(default, "factory", None)
-        yield name, default if make is None else make()
+        yield name, default.factory() if isinstance(default, _FACTORY) else default
 
 
 def _alternatives(type: object) -> tuple[object, ...]:

@@ -544,4 +544,4 @@ class SureCaseWork(CaseWork):
     def reason_to_skip(self, case: CaseRecord) -> str | None:
         if case.case.skip is None and self.asking.over is not None:
             return self.asking.over
-        return CaseWork.reason_to_skip(self, case)
+        return super().reason_to_skip(case)

@@ -342,7 +342,7 @@ def _make_plan(criteria: tuple[AskedCriterion, ...]) -> _Plan:
 
 
 def _hint(item: Item) -> str:
-    """What stands in the form in place of an answer: never a value, so that a form sent back empty
+    """What the form has in place of an answer: never a value, so that a form sent back empty
     answers nothing.
     """
     if item.anchors is None:

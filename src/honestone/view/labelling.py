@@ -75,7 +75,7 @@ def _interrupt() -> None:
 
 class LabelSite:
     """The pages of one rater. Safe to use from several threads. `end`: what the last answer and the
-    button that ends call; None where the server goes on until Ctrl-C.
+    button that ends call; None where the server runs until Ctrl-C.
     """
 
     posts = (_PATH,)

@@ -116,7 +116,7 @@ def _root(workspace: Workspace) -> Path:
 
 
 def make_order(plan: SuitePlan, asked: OrderedSuite, root: Path, store: Store) -> Plan:
-    """What a runner is told, with the files of the suite in the store. Raises FileError for a file
+    """What a runner is given, with the files of the suite in the store. Raises FileError for a file
     that cannot travel.
     """
     return replace(
@@ -209,8 +209,8 @@ def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:
 @dataclass(kw_only=True)
 class RemoteRun:
     """A run whose cases are in the queue. `record` is the run as far as it was read, `seen` how
-    many of its events that is. `used` is what it was planned with. `as_whole`: the case that stands
-    for all of them in the queue, where each look is chosen by all cases, so that one runner at a
+    many of its events that is. `used` is what it was planned with. `as_whole`: the case that
+    is queued for all of them, where each look is chosen by all cases, so that one runner at a
     time works on the run.
     """
 
@@ -419,8 +419,8 @@ def _ordered(
 
 
 def _queued(plan: SuitePlan) -> Sequence[str]:
-    """The ids that wait in the queue: of every case, or under `sure` of the first one, which stands
-    for all.
+    """The ids that wait in the queue: of every case, or under `sure` of the first one, in
+    place of all.
     """
     asked = plan.chosen
     if outline_of(asked).skipped:

@@ -90,7 +90,7 @@ class SkillPlace(Place, frozen=True, kw_only=True):
         try:
             return self.on_disk()
         except FileError:  # half delivered, without its SKILL.md
-            return Place.delivered(self, before, after)
+            return super().delivered(before, after)
 
     def forbidden(self, before: Version, after: Version | None) -> list[str]:
         if after is None or after.digest == before.digest:

@@ -225,16 +225,11 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
                 "artifact": subject.version.digest if subject.version else None,
                 "skill": subject.skill.name if subject.skill else None,
                 "isolated": subject.is_isolated,
-                **self._added_skills(),
+                **_added_skills(self.more_skills),
                 "case": case.id,
                 **task_document(case, workspace=self.workspaces.get(case.id)),
             }
         )
-
-    def _added_skills(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        # Without such skills the key is left out, so that digests on record stay what they were.
-        skills = [(one.name, one.version.digest) for one in self.more_skills]
-        return {"more_skills": skills} if skills else {}
 
     def identity(self, subject: SuiteSubject, cases: Sequence[Case]) -> str:
         """The identity of a run of these cases: the same command again resumes that run."""
@@ -249,7 +244,7 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
                 "target": dict(made_by.identity) if made_by else None,
                 "artifact": subject.version.digest if subject.version else None,
                 "side": subject.note,
-                **self._added_skills(),
+                **_added_skills(self.more_skills),
                 "contract": self.contract.id,
                 "limits": [judging.max_calls, judging.max_usd, judging.max_minutes],
                 **functions_of(self.seats),
@@ -320,15 +315,15 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
         """
         if not self.seats:
             return 0
-        efforts = outline_of(cases).efforts.items()
+        workloads = outline_of(cases).workloads.items()
         if self.sure is not None:
             bar = SuiteBar(least=Fraction(1), max_looks=self.max_looks)
             return bar.looks(
-                sum(one.attempts * number for one, number in efforts if not one.is_skipped)
+                sum(one.attempts * number for one, number in workloads if not one.is_skipped)
             )
         attempts = sum(
             one.attempts * number
-            for one, number in efforts
+            for one, number in workloads
             if one.asks_judges and (of_skipped or not one.is_skipped)
         )
         return attempts * len(self.seats)
@@ -451,6 +446,13 @@ def _mentions(path: Path, name: bytes) -> bool:
 def own_files_of(path: Path, source: SuiteSource) -> frozenset[Path]:
     """The real paths of a suite and of the files that it includes."""
     return frozenset({path.resolve(), *(file.resolve() for file in source.files)})
+
+
+def _added_skills(skills: Sequence[Skill]) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """What digests say of skills that are installed next to the one that is tried."""
+    # Without such skills the key is left out, so that digests on record stay what they were.
+    named = [(one.name, one.version.digest) for one in skills]
+    return {"more_skills": named} if named else {}
 
 
 def _asked_as(case: Case) -> Sequence[str]:

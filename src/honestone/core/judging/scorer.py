@@ -153,7 +153,7 @@ class Scorer:
 
     def _away(self, ballots: Sequence[Ballot]) -> list[Ballot]:
         """Ballots of judges that were there and lack a vote. Where the worker's own model had to
-        stand in, it decides.
+        replace one, it decides.
         """
         away = [
             b

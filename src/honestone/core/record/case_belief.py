@@ -193,7 +193,7 @@ def is_turned(case: Case) -> bool:
 
 def is_statable(case: Case) -> bool:
     """Whether looks say how probable it is that the case passes. They do not where it asks the
-    judges for doubt, or for more ranges than are told apart.
+    judges for doubt, or for more ranges than are distinguished.
     """
     expect = case.expect
     if expect is None or (not expect.asks_scores and expect.wants_met is not None):

@@ -1,5 +1,5 @@
 """What is asked of all cases of a suite together, found in one pass over them: each pass over cases
-that are in a file makes every case anew.
+that are in a file makes every case again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from honestone.core.suite.case import Case, CaseWorkspace
 
 
-class Effort(NamedTuple):
+class Workload(NamedTuple):
     """What running a case takes."""
 
     attempts: int
@@ -25,8 +25,8 @@ class Effort(NamedTuple):
 class CasesOutline(NamedTuple):
     """`rubrics` by their identity, in the order of the cases; `first` is the id of the first case
     that has it, `asked` are those of cases that are not skipped. `workspaces` are those of the
-    cases that have one, by id; `targets` the names of all targets that cases are for; `efforts` how
-    many cases take what.
+    cases that have one, by id; `targets` the names of all targets that cases are for; `workloads`
+    how many cases take what.
     """
 
     rubrics: Mapping[int, Rubric]
@@ -34,20 +34,20 @@ class CasesOutline(NamedTuple):
     asked: Mapping[int, Rubric]
     workspaces: Mapping[str, CaseWorkspace]
     targets: Sequence[str]
-    efforts: Mapping[Effort, int]
+    workloads: Mapping[Workload, int]
     has_dependencies: bool
 
     @property
     def skipped(self) -> int:
-        return sum(number for effort, number in self.efforts.items() if effort.is_skipped)
+        return sum(number for workload, number in self.workloads.items() if workload.is_skipped)
 
     @property
     def attempts(self) -> Mapping[int, int]:
         """How many of the cases that are not skipped are attempted so many times."""
         counts = Counter[int]()
-        for effort, number in self.efforts.items():
-            if not effort.is_skipped:
-                counts[effort.attempts] += number
+        for workload, number in self.workloads.items():
+            if not workload.is_skipped:
+                counts[workload.attempts] += number
         return counts
 
 
@@ -60,7 +60,7 @@ class Outlining:
         self._asked: dict[int, Rubric] = {}
         self._workspaces: dict[str, CaseWorkspace] = {}
         self._targets: dict[str, None] = {}
-        self._efforts = defaultdict[tuple[int, int, bool], int](int)
+        self._workloads = defaultdict[tuple[int, int, bool], int](int)
         self._has_dependencies = False
 
     def add(self, case: Case) -> None:
@@ -69,7 +69,7 @@ class Outlining:
             self._rubrics[key], self._first[key] = rubric, case.id
         if not case.skip:
             self._asked[key] = rubric
-        self._efforts[case.attempts, key, case.skip is not None] += 1
+        self._workloads[case.attempts, key, case.skip is not None] += 1
         if case.workspace is not None:
             self._workspaces[case.id] = case.workspace
         if case.targets:
@@ -78,17 +78,17 @@ class Outlining:
             self._has_dependencies = True
 
     def end(self) -> CasesOutline:
-        efforts = Counter[Effort]()
+        workloads = Counter[Workload]()
         asks = {key: rubric.asks_judges for key, rubric in self._rubrics.items()}
-        for (attempts, key, is_skipped), number in self._efforts.items():
-            efforts[Effort(attempts, asks[key], is_skipped)] += number
+        for (attempts, key, is_skipped), number in self._workloads.items():
+            workloads[Workload(attempts, asks[key], is_skipped)] += number
         return CasesOutline(
             rubrics=self._rubrics,
             first=self._first,
             asked=self._asked,
             workspaces=self._workspaces,
             targets=tuple(self._targets),
-            efforts=efforts,
+            workloads=workloads,
             has_dependencies=self._has_dependencies,
         )
 

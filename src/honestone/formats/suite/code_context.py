@@ -1,4 +1,4 @@
-"""What the code of a case's checks is told of the case without being written: in a suite with
+"""What the code of a case's checks is given of the case without being written: in a suite with
 `prompts`, its vars, its description and its metadata.
 """
 

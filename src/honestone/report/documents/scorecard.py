@@ -350,7 +350,7 @@ NOTHING_SPENT: Final = "nothing spent"
 
 
 def spent_tile(words: Sequence[str]) -> tuple[str, str]:
-    """Of what a page says of a run's cost in words: what stands large, and the rest. Large is the
+    """Of what a page says of a run's cost in words: what is shown large, and the rest. Large is the
     money, else the first calls that were made; money that is not known is not said.
     """
     known = [one for one in words if one != UNKNOWN_COST]

@@ -23,7 +23,7 @@ _NUMBERS: Final[tuple[tuple[str, Callable[[RaterPairDoc], float | None]], ...]] 
 
 
 def agreement_figures(doc: AgreementDoc, between: str = "and") -> FigureReport:
-    """What the report on raters says. `between`: stands between the names of a pair."""
+    """What the report on raters says. `between`: the word between the names of a pair."""
     pairs = doc.pairs[:MOST_PAIRS]
     return FigureReport(
         title="Agreement",

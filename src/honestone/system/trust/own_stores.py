@@ -94,9 +94,7 @@ def sign_database(folder: Path) -> None:
 
 
 def holds_no_database(folder: Path) -> bool:
-    """Whether nothing but a file that is not a database stands in for the store: opening it says
-    so.
-    """
+    """Whether the store has nothing but a file that is not a database: opening it says so."""
     try:
         records = (NAMES - {MARK, ANCHOR}).intersection(os.listdir(folder))
         start = _read_entries(folder / DATABASE, follow=False)

@@ -25,7 +25,7 @@ from honestone.core.numbers import ONE, ZERO
 Span = tuple[Fraction, Fraction]
 # Above an upper end: no two scores of a rubric of yes/no items are so near to each other.
 _ABOVE: Final = Fraction(1, 100_000)
-# Upper ends that are told apart; each one more doubles the work.
+# Upper ends that are distinguished; each one more doubles the work.
 _MOST_ENDS: Final = 4
 _MOST: Final = 512
 
@@ -72,7 +72,7 @@ class OutsideBelief(TextBelief):
 
     @classmethod
     def of(cls, rubric: Rubric, ranges: Ranges) -> OutsideBelief | None:
-        """None where too many ends have to be told apart, or no bar can say what is expected."""
+        """None where too many ends have to be distinguished, or no bar can say what is expected."""
         parts = _parts_of(rubric, ranges)
         return None if parts is None else cls(rubric, parts)
 
