@@ -166,6 +166,23 @@ def test_under_sure_a_case_runs_once_the_outputs_are_there(desk: Desk, judge_say
     assert order.index("good 1") < order.index("good 2") and "good 3" not in order
 
 
+def test_under_sure_what_an_opened_case_waits_for_is_opened(desk: Desk) -> None:
+    """Also where it stands last, and fewer cases have to pass."""
+    asked = {"rubric": ["It holds"]}
+    suite(
+        desk,
+        {"id": "c", "input": "good 3", "depends_on": "b", **asked},
+        {"id": "d", "input": "good 4", **asked},
+        {"id": "b", "input": "good 2", "depends_on": "a", **asked},
+        {"id": "a", "input": "good 1", **asked},
+    )
+    judge = desk.judge("one", _says(True))
+    found = statuses(desk, "--sure", "80", "--min-pass-rate", "0.5", "--judge", judge.spec)
+    assert "passed" in found.values() and "target-error" not in found.values()
+    order = (desk.folder / "order.txt").read_text().split()
+    assert order[1::2][:2] == ["1", "2"]
+
+
 def _says(is_met: bool) -> str:
     return (
         "import random\n"

@@ -31,6 +31,7 @@ from honestone.core.record.case_belief import (
 )
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.case import Case
+from honestone.core.suite.dependencies import with_needed
 from honestone.engine.cases import CaseWork
 from honestone.engine.journal import NotAsked
 from honestone.engine.judging.asking_on import AskingOn
@@ -143,10 +144,13 @@ class SuiteAsking:
         left = [id for id, one in cases.items() if not one.is_complete and id not in skipped]
         # What was begun goes first: its outputs and looks are on record.
         begun = {id for id in left if cases[id].made}
-        self._cases = sorted(left, key=lambda id: id not in begun)
+        # A case that is opened waits for those that it depends on, so they are opened before it.
+        waits_for = {id: cases[id].case.depends_on for id in left}
+        self._cases = with_needed(waits_for, sorted(left, key=lambda id: id not in begun))
+        least = max((place for place, id in enumerate(self._cases, 1) if id in begun), default=0)
         self._done_before = sum(map(looks_of, cases.values()))
         ended = len(cases) - len(skipped) - len(left)
-        self._begin_cases(max(self.need, LEAST_LOOKS) - ended, len(begun))
+        self._begin_cases(max(self.need, LEAST_LOOKS) - ended, least)
 
     @property
     def attempts(self) -> int:
@@ -156,7 +160,7 @@ class SuiteAsking:
     # -- what is opened
 
     def _begin_cases(self, count: int, least: int = 0) -> None:
-        """The next cases, in the suite's order."""
+        """The next cases, in the suite's order, each after those that it depends on."""
         wanted = self._cases[self._begun : self._begun + max(count, least)]
         self._begun += len(wanted)
         for id in wanted:

@@ -50,3 +50,22 @@ def in_order(waits_for: Mapping[str, Sequence[str]], ids: Iterable[str]) -> list
         ordered += ready
         sorter.done(*ready)
     return ordered
+
+
+def with_needed(waits_for: Mapping[str, Sequence[str]], ids: Iterable[str]) -> list[str]:
+    """The ids as they are given, each of them right after those that it waits for, of those in
+    `waits_for`. There is no circle.
+    """
+    ordered: dict[str, None] = {}
+    for id in ids:
+        under_way = [id]
+        while under_way:
+            one = under_way[-1]
+            needed = [
+                name for name in waits_for.get(one, ()) if name in waits_for and name not in ordered
+            ]
+            if needed:
+                under_way += reversed(needed)
+            else:
+                ordered[under_way.pop()] = None
+    return list(ordered)
