@@ -435,7 +435,7 @@ def test_whatever_happens_its_limits_hold(of: Rubric, chance: random.Random, pol
     state = run.play()
     assert isinstance(state, BeliefState)
     assert len(run.judged) <= run.limits.calls and state.asked == len(run.judged)
-    assert len(state.rounds) <= run.limits.rounds and state.stale <= run.limits.patience
+    assert len(state.rounds) <= run.limits.rounds and state.rounds.stale <= run.limits.patience
     assert not any(entry.is_open for entry in state.rounds)
     assert state.best == state.accepted_versions[-1]
     assert 0.0 <= state.probability(state.best) <= 1.0

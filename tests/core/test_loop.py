@@ -863,8 +863,8 @@ def facts(state: LoopState) -> dict[str, Any]:
         "limit": state.limit,
         "ballots": state.ballots,
         "finished": state.finished,
-        "stale": state.stale,
-        "rejections": state.rejections,
+        "stale": state.rounds.stale,
+        "rejections": state.rounds.rejections,
         "cards": {version: state.card(version).values for version in state.accepted_versions},
         "consulted": state.consulted,
         "delivered": state.delivered,
@@ -886,7 +886,7 @@ def test_whatever_happens_the_loop_ends_within_its_limits(
     scene = chaotic(of, chance, policy)
     budget = scene.calls
     state = scene.play()
-    assert len(state.rounds) <= scene.limits.rounds and state.stale <= scene.limits.patience
+    assert len(state.rounds) <= scene.limits.rounds and state.rounds.stale <= scene.limits.patience
     assert len(state.consulted) <= 3
     assert (
         scene.calls >= 0

@@ -351,7 +351,9 @@ class LoopRunner(Generic[S]):
             version = one.version
             if version is None or one.outcome is not ProposalOutcome.CHANGED:
                 continue
-            if version not in self.state.accepted_versions and not self.state.decided(version):
+            if version not in self.state.accepted_versions and not self.state.rounds.decided(
+                version
+            ):
                 new.setdefault(version, one)
         return list(new.values())
 

@@ -78,6 +78,11 @@ class _Waiting(msgspec.Struct):
         return AttemptLooks(self.asking.looking.ballots, self.text, self.is_below_quorum)
 
     @property
+    def is_askable(self) -> bool:
+        """Whether another look of any judge is worth its call."""
+        return self.asking.looking.least_asked() is not None
+
+    @property
     def is_short(self) -> bool:
         """Whether its outcome does not count yet: too few judges looked, and another one can."""
         return self.asking.looking.is_short
@@ -350,7 +355,7 @@ class SuiteAsking:
             for key, one in sorted(
                 self._waiting.items(), key=lambda row: (row[0][1], places[row[0][0]])
             )
-            if self._is_worth(one) and (one.is_short or not one.is_below_quorum)
+            if one.is_askable and (one.is_short or not one.is_below_quorum)
         }
 
     def _open(
@@ -364,7 +369,7 @@ class SuiteAsking:
         chance = belief.chance
         turns = 1.0 if chance is None else chance.high * (1.0 - chance.low)
         for id in self._cases[: self._begun]:
-            if self._tells(id):
+            if self.record.cases[id].is_statable:
                 found = self._open_of_case(belief, id)
                 for number, one in found.by_number.items():
                     if (id, number) in asked:
@@ -415,10 +420,6 @@ class SuiteAsking:
             if id in spoken and one.seen == seen[id] == 1
         }
 
-    def _tells(self, id: str) -> bool:
-        """Whether looks at its output say whether it passes."""
-        return self.record.cases[id].is_statable
-
     def _is_stuck(self, belief: SuiteBelief, matters: Mapping[Key, float]) -> bool:
         """Whether what can be asked about is settled, and what is open cannot be asked about any
         more: looks then tell only how the judges err.
@@ -426,7 +427,7 @@ class SuiteAsking:
         if any(one >= SETTLED for one in matters.values()):
             return False
         rest = [key for key, one in self._waiting.items() if key not in matters and one.seen]
-        if not all(self._tells(id) for id, _ in rest):
+        if not all(self.record.cases[id].is_statable for id, _ in rest):
             return True
         found = {id: self._open_of_case(belief, id).by_number for id, _ in rest}
         return any(found[id].get(number, 0.0) >= SETTLED for id, number in rest)
@@ -446,7 +447,7 @@ class SuiteAsking:
     def _has_unseen(self, belief: SuiteBelief) -> bool:
         if self._begun < len(self._cases):
             return True
-        if any(not one.seen and self._is_worth(one) for one in self._waiting.values()):
+        if any(not one.seen and one.is_askable for one in self._waiting.values()):
             return True
         several = [id for id in self._cases if self._next_attempt(id) is not None]
         known = belief.by_case() if several else {}
@@ -478,10 +479,6 @@ class SuiteAsking:
             one.learn()
         refused = next((one.asking.refused for one in found if one.asking.refused), None)
         return None if refused is None else f"not asked: {refused}"
-
-    @staticmethod
-    def _is_worth(one: _Waiting) -> bool:
-        return one.asking.looking.least_asked() is not None
 
     def belief(self) -> SuiteBelief:
         cases = [self._case(id, one) for id, one in self.record.cases.items() if not one.case.skip]

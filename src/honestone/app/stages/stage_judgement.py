@@ -238,7 +238,7 @@ class StageJudgement(Judgement[StageLoopState]):
             return None
         if not state.wanted:
             return await self._reject_all(loop, number, new)
-        version = next(one for one in state.wanted if state.decided(one) is None)
+        version = next(one for one in state.wanted if state.rounds.decided(one) is None)
         return next(one for one in new if one.version == version)
 
     async def _rank(self, loop: StageLoop, number: int) -> bool:

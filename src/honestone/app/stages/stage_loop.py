@@ -87,7 +87,7 @@ class StageLoopState(LoopState):
                 self._try(event)
             case events.VersionRejected():
                 LoopState.apply(self, event)
-                if all(self.decided(version) for version in self.wanted):
+                if all(self.rounds.decided(version) for version in self.wanted):
                     self._end_batch()
             case events.LimitReached():
                 # The round that is under way is not decided: the next process opens it again.

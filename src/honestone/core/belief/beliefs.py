@@ -28,7 +28,7 @@ from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
 from honestone.core.belief.counting import CountedContract, binomial, counts_of, reached
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom
-from honestone.core.belief.scores import ASIDE, ScoreBelief, headroom
+from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, headroom
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Item, Key, Rubric
 from honestone.core.judging.scorer import is_na, share, share_of
@@ -75,8 +75,9 @@ class _Version(Struct):
     """The beliefs about one version, by item and, within it, by the number of the bank's member.
 
     `known`: what code answered (points). `looks`: what each judge, by its number, said of a yes/no
-        item. `away`: how many more answers "n/a" than others an item had. `base` is what it was
-        made of, by an edit that was aimed at the items `aimed`, and `heard` the looks at it.
+    item. `away`: how many more answers "n/a" than others an item had. `answers`: of each look at
+    it, those on a scale. `base` is what it was made of, by an edit that was aimed at the items
+    `aimed`.
     """
 
     scores: dict[Key, dict[int, ScoreBelief]] = field(default_factory=dict)
@@ -284,12 +285,12 @@ class Beliefs:
         scores = dict(old.scores)
         for answers in entry.answers:
             for key in answers.votes.keys() - entry.aimed:
-                scores[key] = self._score_before(scores[key], key, answers)
+                scores[key] = _score_before(self._score_bank, scores[key], key, answers)
         looks = {key: looks for key, looks in entry.looks.items() if key not in entry.aimed}
         return replace(
             old,
             scores=scores,
-            items={**old.items, **self._items_before(old, entry)},
+            items={**old.items, **_items_before(self._item_bank, old, entry)},
             looks={**old.looks, **looks},
         )
 
@@ -311,36 +312,6 @@ class Beliefs:
                 mean=after.overall.mean - before.overall.mean,
             )
         return self._steps[version]
-
-    def _score_before(
-        self, beliefs: dict[int, ScoreBelief], key: Key, answers: _Answers
-    ) -> dict[int, ScoreBelief]:
-        known = {}
-        for index in self._score_bank.weights:
-            seen, log_untouched = self._score_bank.models[index].seen(
-                beliefs[index], answers.judge, answers.votes[key]
-            )
-            is_untouched = (
-                ASIDE[0].weight * exp(log_untouched - answers.logs[key][index]) > UNTOUCHED
-            )
-            known[index] = seen if is_untouched else beliefs[index]
-        return known
-
-    def _items_before(self, old: _Version, new: _Version) -> dict[Key, dict[int, ItemBelief]]:
-        beliefs: dict[Key, dict[int, ItemBelief]] = {}
-        same: dict[tuple[int, int], ItemBelief] = {}
-        for key in self._yes_no:
-            if key in new.aimed:
-                continue
-            beliefs[key] = {}
-            for index in self._item_bank.weights:
-                base, version = old.items[key][index], new.items[key][index]
-                place = (id(base), id(version))
-                if place not in same:
-                    model, edits = self._item_bank.models[index]
-                    same[place] = model.before(base, version, edits)
-                beliefs[key][index] = same[place]
-        return beliefs
 
     def _forget(self) -> None:
         self._probabilities.clear()
@@ -445,7 +416,7 @@ class Beliefs:
         if key in entry.known:
             return Moments(entry.known[key] or 0.0, 0.0)
         if key in entry.items:
-            met = self._met(entry, key)
+            met = _met(self._item_bank, entry.items[key])
             moments = Moments(100.0 * met, 1e4 * met * (1.0 - met))
         else:
             parts = [(w, entry.scores[key][index]) for index, w in self._score_bank.weights.items()]
@@ -454,10 +425,6 @@ class Beliefs:
                 mean, sum([w * (one.var + (one.mean - mean) ** 2) for w, one in parts])
             )
         return Moments(100.0 - moments.mean, moments.var) if key in self._bad else moments
-
-    def _met(self, entry: _Version, key: Key) -> float:
-        beliefs = entry.items[key]
-        return sum([w * beliefs[index].met for index, w in self._item_bank.weights.items()])
 
     def value(self, version: str) -> float:
         """How near the version is to the contract: higher is better, 0 is certainty."""
@@ -476,7 +443,7 @@ class Beliefs:
 
     def _is_short(self, entry: _Version, key: Key) -> bool:
         if key in entry.items:
-            return self._met(entry, key) < 0.5
+            return _met(self._item_bank, entry.items[key]) < 0.5
         points = self._points(entry, key)
         return points is not None and points < 99.5
 
@@ -550,6 +517,49 @@ def _counted_chances(
         parts = [counts_of(met[key] for key in keys) for keys in counted.keys]
         chances = {chance: chance for part in parts for chance, _ in part}
         yield weight * reached(counted.shape, parts, chances)
+
+
+def _met(bank: Bank[ItemAssumption], beliefs: Mapping[int, ItemBelief]) -> float:
+    """How probable it is that an item is met, over all members."""
+    return sum([weight * beliefs[index].met for index, weight in bank.weights.items()])
+
+
+def _score_before(
+    bank: Bank[ScoreModel], beliefs: Mapping[int, ScoreBelief], key: Key, answers: _Answers
+) -> dict[int, ScoreBelief]:
+    """The beliefs about an item before an edit that was not aimed at it, with the answers after it
+    by each member that thinks that the edit left the item alone.
+    """
+    known = {}
+    for index in bank.weights:
+        seen, log_untouched = bank.models[index].seen(
+            beliefs[index], answers.judge, answers.votes[key]
+        )
+        is_untouched = ASIDE[0].weight * exp(log_untouched - answers.logs[key][index]) > UNTOUCHED
+        known[index] = seen if is_untouched else beliefs[index]
+    return known
+
+
+def _items_before(
+    bank: Bank[ItemAssumption], old: _Version, new: _Version
+) -> dict[Key, dict[int, ItemBelief]]:
+    """The beliefs about the yes/no items of `old` that its edit into `new` was not aimed at, with
+    the looks at `new`.
+    """
+    beliefs: dict[Key, dict[int, ItemBelief]] = {}
+    same: dict[tuple[int, int], ItemBelief] = {}
+    for key, believed in old.items.items():
+        if key in new.aimed:
+            continue
+        beliefs[key] = {}
+        for index in bank.weights:
+            base, version = believed[index], new.items[key][index]
+            place = (id(base), id(version))
+            if place not in same:
+                model, edits = bank.models[index]
+                same[place] = model.before(base, version, edits)
+            beliefs[key][index] = same[place]
+    return beliefs
 
 
 def _good_points(item: Item, mark: Mark, *, is_bad: bool) -> float:

@@ -542,7 +542,7 @@ def _propose(state: BeliefState) -> Propose | None:
     if (
         state.limit is not None
         or len(state.rounds) >= limits.rounds
-        or state.stale >= limits.patience
+        or state.rounds.stale >= limits.patience
         or state.is_idle
     ):
         return None
@@ -564,7 +564,7 @@ def _aim(state: BeliefState) -> tuple[str, tuple[Key, ...]] | None:
     }
     if not aims:
         return None
-    rejections = state.rejections
+    rejections = state.rounds.rejections
 
     def promise(name: str) -> float:
         boldness = YIELDS ** rejections.get(name, 0)
@@ -720,7 +720,7 @@ def _stop_by_limits(state: BeliefState) -> Stop:
         )
     if state.limit is not None:
         return Stop(result=Result.BUDGET, reason=state.limit)
-    if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
+    if state.rounds.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
         return rounds_used_up(state)
     if state.is_idle:
         end = rounds_used_up(state)

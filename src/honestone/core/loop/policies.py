@@ -265,7 +265,7 @@ class SteeredByScore(InRounds):
         return _certify(state) or _stop(state)
 
     def propose(self, state: LoopState) -> Propose:
-        line = choose_focus(state.card(state.current), state.rejections, state.workable)
+        line = choose_focus(state.card(state.current), state.rounds.rejections, state.workable)
         assert line is not None, "`settle` ends the loop when nothing can be improved"
         count = state.candidates
         return Propose(
@@ -384,13 +384,13 @@ def _stop_by_limits(state: LoopState) -> Stop | None:
         return Stop(result=Result.BUDGET, reason=state.limit)
     if is_metric_dead(state):
         return Stop(result=Result.METRIC_DEAD, reason=state.words.dead)
-    if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
+    if state.rounds.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
         return rounds_used_up(state)
     if len(state.consulted) >= state.consultations and state.verdict(state.best).passed:
         return Stop(
             result=Result.UNCONFIRMED, reason=state.words.used_up.format(times=state.consultations)
         )
-    if choose_focus(state.card(state.current), state.rejections, state.workable) is None:
+    if choose_focus(state.card(state.current), state.rounds.rejections, state.workable) is None:
         return _nothing_left(state)
     return None
 
@@ -405,7 +405,7 @@ def rounds_used_up(state: LoopState) -> Stop:
             result=Result.WORKER_FAILED,
             reason=f"no proposal came through: {', '.join(sorted(outcomes))}",
         )
-    if state.stale < state.limits.patience:
+    if state.rounds.stale < state.limits.patience:
         done = state.limits.rounds
         rounds = "1 round is" if done == 1 else f"{done} rounds are"
         return Stop(result=Result.ROUND_LIMIT, reason=f"{rounds} done")

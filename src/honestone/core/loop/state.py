@@ -165,6 +165,36 @@ class Round(msgspec.Struct, kw_only=True):
         self.before, self.after = event.before, event.after
 
 
+class Rounds(list[Round]):
+    """The rounds of a run, in order."""
+
+    @property
+    def rejections(self) -> dict[str, int]:
+        """How often each focus was rejected since the last accepted change."""
+        counts: dict[str, int] = {}
+        for entry in self:
+            if entry.accepted:
+                counts = {}
+            elif entry.accepted is False:
+                for name in entry.focus:
+                    counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    @property
+    def stale(self) -> int:
+        """Rounds since the last new best."""
+        count = 0
+        for entry in reversed(self):
+            if entry.is_progress:
+                break
+            count += 1
+        return count
+
+    def decided(self, version: str) -> Round | None:
+        """The round that decided about these same bytes; None where no round has."""
+        return next((one for one in self if one.version == version and not one.is_open), None)
+
+
 class Words(msgspec.Struct, frozen=True, kw_only=True):
     """The phrases of a stop reason that differ between a loop over a rubric and one over a suite."""
 
@@ -214,7 +244,7 @@ class LoopState:
     words: Words = field(default_factory=Words)
     current: str = ""
     best: str = ""
-    rounds: list[Round] = field(default_factory=list)
+    rounds: Rounds = field(default_factory=Rounds)
     accepted_versions: list[str] = field(default_factory=list)
     tried: list[events.CandidateTried] = field(default_factory=list)
     ranks: dict[str, Fraction | None] = field(default_factory=dict)
@@ -488,33 +518,6 @@ class LoopState:
         """Whether PASSED needs a judge that did not steer: where judges decide, and not code alone."""
         return self.rubric.asks_judges
 
-    @property
-    def rejections(self) -> dict[str, int]:
-        """How often each focus was rejected since the last accepted change."""
-        counts: dict[str, int] = {}
-        for entry in self.rounds:
-            if entry.accepted:
-                counts = {}
-            elif entry.accepted is False:
-                for name in entry.focus:
-                    counts[name] = counts.get(name, 0) + 1
-        return counts
-
-    @property
-    def stale(self) -> int:
-        """Rounds since the last new best."""
-        count = 0
-        for entry in reversed(self.rounds):
-            if entry.is_progress:
-                break
-            count += 1
-        return count
-
-    def decided(self, version: str) -> Round | None:
-        """The round that decided about these same bytes; None where no round has."""
-        rounds = (one for one in self.rounds if one.version == version and not one.is_open)
-        return next(rounds, None)
-
 
 def _again(ballot: Ballot, draw: int) -> Ballot:
     """The ballot of a judge's second or later look at a version. It gets a name of its own, so that
@@ -630,7 +633,7 @@ def open_version(state: LoopState) -> str | RollBack | None:
     if entry.outcome is not ProposalOutcome.CHANGED or entry.version is None:
         detail = f": {entry.detail}" if entry.detail else ""
         return RollBack(reason=f"{entry.outcome}{detail}")
-    before = state.decided(entry.version)
+    before = state.rounds.decided(entry.version)
     if before is not None:
         decision = "accepted" if before.accepted else "rejected"
         return RollBack(reason=f"the same bytes were {decision} in round {before.number}")
