@@ -453,8 +453,9 @@ core.checking.field_accuracy core.checking.trace_checks core.editing core.editin
 core.editing.result core.errors core.json_value core.judging core.judging.ballot
 core.judging.choices core.judging.images core.judging.needs core.judging.request
 core.judging.rubric core.judging.scorecard core.judging.settings_tables core.judging.spend
-core.loop core.loop.named core.numbers core.plugins core.record core.record.store_address
-core.suite core.tables formats formats.fields formats.findings formats.project formats.rubric
+core.loop core.loop.named core.numbers core.plugins core.reading core.reading.json_schema core.record
+core.record.store_address core.skill core.skill.skill_file core.suite core.suite.message
+core.suite.trace core.tables formats formats.fields formats.findings formats.project formats.rubric
 formats.rubric.check_words formats.rubric.rubric_file formats.settings formats.source
 formats.syntax formats.syntax.document formats.syntax.marked formats.syntax.nodes
 formats.syntax.reader formats.syntax.toml_nodes formats.syntax.yaml_nodes formats.values interop
@@ -476,7 +477,8 @@ core.editing.proposal core.editing.result core.errors core.events core.json_valu
 core.judging.ballot core.judging.choices core.judging.contract core.judging.images
 core.judging.needs core.judging.packing core.judging.request core.judging.rubric
 core.judging.scorecard core.judging.scorer core.judging.settings_tables core.judging.spend
-core.loop core.loop.named core.numbers core.plugins core.reading core.reading.evidence core.record
+core.loop core.loop.named core.numbers core.plugins core.reading core.reading.evidence
+core.reading.json_schema core.record core.skill core.skill.skill_file core.suite.message
 core.record.event_codec core.record.judge_spends core.record.store_address core.statistics
 core.statistics.labels core.statistics.noise core.suite core.suite.case core.suite.trace
 core.tables engine engine.place formats formats.project formats.settings formats.syntax
@@ -500,8 +502,9 @@ core.artifact core.checking core.checking.added_kinds core.editing core.editing.
 core.editing.result core.errors core.json_value core.judging core.judging.ballot
 core.judging.choices core.judging.images core.judging.needs core.judging.packing
 core.judging.request core.judging.rubric core.judging.settings_tables core.judging.spend core.loop
-core.loop.named core.numbers core.plugins core.record core.record.runs core.record.store_address
-core.suite core.tables formats formats.project formats.settings formats.syntax
+core.loop.named core.numbers core.plugins core.reading core.reading.json_schema core.record
+core.record.runs core.record.store_address core.skill core.skill.skill_file core.suite
+core.suite.message core.suite.trace core.tables formats formats.project formats.settings formats.syntax
 formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes ports report report.documents
 report.documents.run_list report.documents.states report.terminal report.terminal.run_list_text system system.drawing
 system.files system.plugins system.processes system.processes.private system.trust

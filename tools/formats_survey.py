@@ -28,6 +28,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from honestone.core.errors import HonestoneError
@@ -156,8 +157,7 @@ class Found:
         )
 
 
-@dataclass(slots=True)
-class Half:
+class Half(Struct):
     """How many files there are, and how many of them load."""
 
     files: int = 0

@@ -22,33 +22,35 @@ from typing import (
 
 from msgspec import Struct, field
 
+# The types of the fields of records are imported at run time, or `help` could not show their signatures.
+from honestone.core.artifact import Version
 from honestone.core.judging.ballot import Reading as Reading
 from honestone.core.judging.choices import Ending
 from honestone.core.judging.images import Image as Image
 from honestone.core.judging.needs import NO_NEEDS, MachineNeeds
 from honestone.core.judging.request import Request as Request
-from honestone.core.judging.settings_tables import LimitsTable
+from honestone.core.judging.rubric import Key
+from honestone.core.judging.settings_tables import LimitsTable, ModelTable
 from honestone.core.judging.spend import GrantRequest, RunGrants
 from honestone.core.judging.spend import Usage as Usage
+from honestone.core.reading.json_schema import JsonSchema
 from honestone.core.record.store_address import HEARTBEAT, PATIENCE
+from honestone.core.skill.skill_file import Skill
+from honestone.core.suite.message import Message
+from honestone.core.suite.trace import ToolCall, Trace
 
 if TYPE_CHECKING:
-    from honestone.core.artifact import Version
     from honestone.core.checking.checks import CheckAnswer, TextCheck
     from honestone.core.events import Event, RecordedCase
     from honestone.core.json_value import JsonObject
     from honestone.core.judging.ballot import Question
     from honestone.core.judging.contract import Identity
     from honestone.core.judging.packing import Budget
-    from honestone.core.judging.rubric import Check, Key
-    from honestone.core.judging.settings_tables import ModelTable
+    from honestone.core.judging.rubric import Check
     from honestone.core.live import LiveRun, StoredLive
-    from honestone.core.reading.json_schema import JsonSchema
     from honestone.core.record.queue import CasesLeft, QueuedCase, RunnerCard, SeenRunner
     from honestone.core.record.telemetry import Activity, CallAnswer, TracedScore
-    from honestone.core.skill.skill_file import Skill
-    from honestone.core.suite.case import Case, Message
-    from honestone.core.suite.trace import ToolCall, Trace
+    from honestone.core.suite.case import Case
 
 # A person's function, given in place of a judge, target or worker.
 Function: TypeAlias = Callable[..., object]

@@ -256,6 +256,13 @@ class RecordedCase(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RecordedCase) and self.plain == other.plain
 
+    def __ne__(self, other: object) -> bool:
+        """A struct's own does not ask `__eq__`."""
+        return not self == other
+
+    def __repr__(self) -> str:
+        return f"RecordedCase({self.plain!r})"
+
     @classmethod
     def of(
         cls,

@@ -108,7 +108,6 @@ class Subject(Struct, eq=False, dict=True):
     input: str | None = None
     reference: str | None = None
     once: Once | None = None
-    _copy: CheckWorkspace | None = None
 
     @cached_property
     def version(self) -> Version:
@@ -159,10 +158,12 @@ class Subject(Struct, eq=False, dict=True):
 
     def fresh_copy(self) -> CheckWorkspace:
         """The private copy, made when first needed and as new each time."""
-        if self._copy is None:
-            self._copy = CheckWorkspace(self.version)
         self._copy.restore()
         return self._copy
+
+    @cached_property
+    def _copy(self) -> CheckWorkspace:
+        return CheckWorkspace(self.version)
 
     def __enter__(self) -> Subject:
         return self
@@ -173,7 +174,7 @@ class Subject(Struct, eq=False, dict=True):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._copy is not None:
+        if "_copy" in self.__dict__:
             self._copy.close()
 
 

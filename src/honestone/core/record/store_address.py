@@ -41,7 +41,7 @@ class StoreAddress(Struct, frozen=True, kw_only=True):
     url: str
 
     def __repr__(self) -> str:
-        return f"StoreAddress({self.shown!r})"
+        return f"StoreAddress(kind={self.kind!r})"
 
     @property
     def rest(self) -> str:
@@ -59,7 +59,9 @@ class StoreAddress(Struct, frozen=True, kw_only=True):
             return f"{self.kind}:..."
         scheme, user, _, host, query = _parts(self.url)
         pairs = [
-            pair for pair in query.split("&") if pair and pair.partition("=")[0] not in _SECRET
+            pair
+            for pair in query.split("&")
+            if pair and pair.partition("=")[0].lower() not in _SECRET
         ]
         return (
             f"{scheme}://{user}{'@' if user else ''}{host}{'?' if pairs else ''}{'&'.join(pairs)}"
@@ -75,7 +77,7 @@ class StoreAddress(Struct, frozen=True, kw_only=True):
     def _secrets(self) -> list[str]:
         _, _, password, _, query = _parts(self.url)
         pairs = [pair.partition("=") for pair in query.split("&")]
-        secrets = [password, *(value for key, _, value in pairs if key in _SECRET)]
+        secrets = [password, *(value for key, _, value in pairs if key.lower() in _SECRET)]
         every = {one for secret in secrets for one in (secret, unquote(secret)) if one}
         return sorted(every, key=len, reverse=True)
 

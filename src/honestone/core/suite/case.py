@@ -18,6 +18,8 @@ from honestone.core.judging.choices import SandboxChoice
 from honestone.core.judging.contract import ContractDocument
 from honestone.core.judging.images import IMAGE_MARK, Image, written_images
 from honestone.core.judging.rubric import Rubric, to_plain
+from honestone.core.suite.message import REPLY as REPLY
+from honestone.core.suite.message import Message as Message
 
 SUITE_VERSION = 1
 
@@ -41,24 +43,6 @@ class Split(StrEnum):
     TRAIN = "train"
     VAL = "val"
     TEST = "test"
-
-
-# The role of a message in whose place the target replies, which makes the input a conversation.
-REPLY: Final = "target"
-
-
-class Message(Struct, frozen=True):
-    """One message of a case's input. `role` is `user`, `system` or `assistant`, `target` (REPLY),
-    or what the file says.
-    """
-
-    role: str
-    content: str
-
-    @property
-    def is_reply(self) -> bool:
-        """Whether the target replies in its place."""
-        return self.role == REPLY
 
 
 def is_url(repository: str) -> bool:
