@@ -122,15 +122,19 @@ def _processor_time() -> float:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A test that costs seconds fails unless it is `slow`, so that `make test` stays short."""
+    """A test that costs seconds without being `slow` is named at the end, so that `make test` stays
+    short. It does not fail: how much a test costs depends on what else the machine does.
+    """
     if PROFILE != "fixed" or any(item.get_closest_marker(one) for one in GROUPS):
         return (yield)
     before = _processor_time()
     result = yield
     used = _processor_time() - before
     if used > _AT_MOST:
-        raise AssertionError(
-            f"it took {used:.1f} s of processor time: let it do less, or mark it with `slow`"
+        item.warn(
+            pytest.PytestWarning(
+                f"it took {used:.1f} s of processor time: let it do less, or mark it with `slow`"
+            )
         )
     return result
 

@@ -284,7 +284,6 @@ def test_a_link_and_a_folder_with_blanks(host: Host) -> None:
 
 HEAVY = (
     "ruamel",
-    "msgspec",
     "aiohttp",
     "jinja2",
     "markdown_it",

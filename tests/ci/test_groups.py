@@ -91,7 +91,7 @@ def test_a_group_is_where_its_target_looks(marker: str) -> None:
 
 
 def test_a_test_in_two_groups_is_refused(tmp_path: Path) -> None:
-    """By name, before any test runs; one that costs much without a mark fails."""
+    """By name, before any test runs; one that costs much without a mark is named at the end."""
     for file in ("conftest.py", "property_examples.py"):
         (tmp_path / file).write_text((REPO / "tests" / file).read_text("utf-8"), "utf-8")
     head = "import pytest, time\n"

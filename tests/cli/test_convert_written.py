@@ -236,6 +236,7 @@ def test_no_column_of_a_native_table_is_dropped(desk: Desk) -> None:
     assert "t.csv" in converted(desk)
 
 
+@pytest.mark.slow
 def test_code_for_all_rows_is_written_once(desk: Desk) -> None:
     """Code is told the vars of its case without being written for each; one that has another
     context keeps it.
