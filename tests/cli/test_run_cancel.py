@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
 
 import pytest
 from tests.cli.desk import Desk, until
@@ -33,13 +34,15 @@ def unfinished(desk: Desk) -> list[str]:
     ]
 
 
-def begun(desk: Desk) -> tuple[subprocess.Popen[bytes], str]:
+def begun(
+    desk: Desk, suite: str = SUITE, words: Sequence[str] = EVAL
+) -> tuple[subprocess.Popen[bytes], str]:
     """A suite's run whose second case lasts longer than anybody waits, and its id."""
-    desk.file("suite.yaml", SUITE)
+    desk.file("suite.yaml", suite)
     desk.file(
         "target.sh", "read line; echo $line; test $line = quick || { touch working; sleep 900; }\n"
     )
-    process = desk.start(*EVAL)
+    process = desk.start(*words)
     assert until(lambda: (desk.folder / "working").exists() or process.poll() is not None)
     assert process.poll() is None
     (run,) = unfinished(desk)
@@ -61,6 +64,16 @@ def test_a_run_under_way_is_cancelled(desk: Desk) -> None:
     desk.file("target.sh", "cat\n")
     again = json.loads(desk.run(*EVAL).out)
     assert again["run"] != run and again["verdict"] == "pass"
+
+
+@pytest.mark.slow
+def test_so_is_one_whose_judges_are_asked_on(desk: Desk) -> None:
+    """With the exit code and the words of any run that was cancelled."""
+    judged = SUITE.replace("checks: [{contains: [quick]}]", "rubric: [It says quick]")
+    words = (*EVAL, "--sure", "95", "--judge", desk.judge("one").spec)
+    process, run = begun(desk, judged, words)
+    assert desk.run("run", "cancel", run[:12]).code == 0
+    assert process.wait(300) == 130
 
 
 def test_what_has_ended_cannot_be_cancelled(desk: Desk) -> None:

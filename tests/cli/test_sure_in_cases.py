@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from .desk import Desk
@@ -94,3 +96,18 @@ def test_more_looks_on_record_than_the_limit_make_no_verdict_worse(desk: Desk) -
     assert sum(before) > 6
     found = desk.run(*asked, "--sure", "80", "--max-looks", "6").json
     assert found["verdict"] == "pass" and [one.calls for one in judges] == before
+
+
+def test_what_code_alone_judges_is_run_no_oftener(desk: Desk) -> None:
+    """Nobody is asked, so in a task suite a pass ends a task as it does without `sure`."""
+    tasks = [
+        {"id": id, "prompt": f"hot {id}", "judge": {"type": "contains", "expected": ["hot"]}}
+        for id in ("soup", "tea")
+    ]
+    suite = {"skill_id": "kitchen", "version": "1.0", "tasks": tasks}
+    desk.file("task_suite.yaml", json.dumps(suite))
+    desk.file("target.sh", "echo run >> runs.txt\ncat\n")
+    words = ("--target", "cmd:sh target.sh", "--sandbox", "none", "--attempts", "4", "--sure", "95")
+    ended = desk.run("eval", "task_suite.yaml", *words, "--json")
+    assert ended.code == 0, ended.err
+    assert (desk.folder / "runs.txt").read_text().split() == ["run", "run"]

@@ -348,6 +348,17 @@ class SuiteStarted(Started, frozen=True, kw_only=True):
     more_skills: tuple[StartedArtifact, ...] = ()
     label: str | None = None
 
+    @property
+    def is_asked_on(self) -> bool:
+        return asks_on(self.sure, self.panel)
+
+
+def asks_on(sure: Fraction | None, judges: Sequence[object]) -> bool:
+    """Whether a suite chooses its looks one by one: where it says how sure its verdict has to be
+    (0-1), and there are judges. What code alone judges is certain.
+    """
+    return sure is not None and bool(judges)
+
 
 class StartedColumn(Struct, frozen=True, kw_only=True):
     """A column of a table: its name there, and the run that it is."""

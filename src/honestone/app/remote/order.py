@@ -271,7 +271,7 @@ class RemoteRun:
                 *(() if plan.target is None else (plan.target,)),
             ],
             is_resumed=old is not None,
-            as_whole=None if plan.sure is None else next(iter(_queued(plan)), None),
+            as_whole=next(iter(_queued(plan)), None) if plan.is_asked_on else None,
         )
         found._read_news()
         found.record.ask_again()
@@ -419,11 +419,11 @@ def _ordered(
 
 
 def _queued(plan: SuitePlan) -> Sequence[str]:
-    """The ids that wait in the queue: of every case, or under `sure` of the first one, in
-    place of all.
+    """The ids that wait in the queue: of every case, or where judges are asked on of
+    the first one, in place of all.
     """
     asked = plan.chosen
     if outline_of(asked).skipped:
         asked = those_of(asked, lambda case: case.skip is None)
     cases = Each(asked, lambda case: case.id)
-    return cases if plan.sure is None else list(islice(cases, 1))
+    return list(islice(cases, 1)) if plan.is_asked_on else cases

@@ -297,10 +297,10 @@ class SuiteSession:
         return self.store.journal
 
     async def work(self, case: QueuedCase) -> None:
-        """Every attempt at the case that is not on record, one after the other. Under `sure` the
-        case stands for all of them.
+        """Every attempt at the case that is not on record, one after the other. Where judges are
+        asked on the case stands for all of them.
         """
-        if self.plan.sure is not None:
+        if self.plan.is_asked_on:
             await self._work_on_all()
             return
         record = await self._record(case.case)
@@ -386,32 +386,38 @@ class SuiteSession:
 
     async def give_up(self, case: QueuedCase, reason: str) -> None:
         """Every attempt that is not on record ends as an error of the target, with the reason; one
-        whose output is on record has no answers, for that reason. Under `sure` so do all cases that
-        have no result.
+        whose output is on record has no answers, for that reason. Where judges are asked on the
+        case stands for all that have no result. Then an attempt without an output was perhaps never
+        wanted: its case is passed by.
         """
-        ids = [case.case]
-        if self.plan.sure is not None:
-            every = (await asyncio.to_thread(self._whole)).cases.values()
-            ids = [one.case.id for one in every if not one.is_complete and one.case.skip is None]
-        for id in ids:
-            await self._give_up_case(id, reason)
+        if not self.plan.is_asked_on:
+            await self._give_up_case(case.case, reason)
+            return
+        for one in (await asyncio.to_thread(self._whole)).cases.values():
+            if not one.is_complete and one.case.skip is None and one.passed_by is None:
+                await self._give_up_case(one.case.id, reason)
 
     async def _give_up_case(self, id: str, reason: str) -> None:
         record = await self._record(id)
+        numbers = [one for one in range(1, record.case.attempts + 1) if not record.has_ended(one)]
+        has_output = [one for one in numbers if record.output_of(one) is not None]
         unanswered = Ballot(
             judge=CHECK,
             marks={},
             abstained={key: reason for key, _ in record.scorer.rubric.questions()},
         )
-        for number in range(1, record.case.attempts + 1):
-            if record.has_ended(number):
-                continue
-            event: Event = AttemptJudged(
-                case=id, attempt=number, ballots=(unanswered,), spend=Spend()
-            )
-            if record.output_of(number) is None:
-                output = produced_event(id, number, Output(text="", error=reason))
-                event = replace(output, spend=Spend())
+        events: list[Event] = [
+            AttemptJudged(case=id, attempt=number, ballots=(unanswered,), spend=Spend())
+            for number in has_output
+        ]
+        if not self.plan.is_asked_on:
+            for number in numbers:
+                if number not in has_output:
+                    output = produced_event(id, number, Output(text="", error=reason))
+                    events.append(replace(output, spend=Spend()))
+        elif len(has_output) < len(numbers):
+            events.append(CasePassedBy(case=id, reason=reason))
+        for event in events:
             await self.journal.append(self.run, event)
         self._close(id)
 

@@ -36,6 +36,7 @@ from honestone.core.events import (
     StartedArtifact,
     StartedSuite,
     SuiteStarted,
+    asks_on,
     judged_by,
 )
 from honestone.core.judging.contract import Contract, digest_json, digest_of_list
@@ -143,6 +144,10 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
     def sure(self) -> Fraction | None:
         """The probability (0-1) that the verdict has to reach; None where each judge is asked once."""
         return sure_of_suite(self.source.suite, self.judging)
+
+    @property
+    def is_asked_on(self) -> bool:
+        return asks_on(self.sure, self.seats)
 
     @property
     def max_looks(self) -> int | None:
@@ -316,7 +321,7 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
         if not self.seats:
             return 0
         workloads = outline_of(cases).workloads.items()
-        if self.sure is not None:
+        if self.is_asked_on:
             bar = SuiteBar(least=Fraction(1), max_looks=self.max_looks)
             return bar.looks(
                 sum(one.attempts * number for one, number in workloads if not one.is_skipped)

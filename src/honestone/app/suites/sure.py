@@ -80,11 +80,11 @@ def asking_of(
     by_need: ByNeed | None = None,
     paid_before: int = 0,
 ) -> SuiteAsking | None:
-    """What asks judges for a run; None where nothing says how sure it has to be. `paid_before`: the
-    calls of the processes that were at this run earlier.
+    """What asks judges for a run; None where none are asked on. `paid_before`: the calls
+    of the processes that were at this run earlier.
     """
     bar = record.bar
-    if bar.sure is None or not plan.seats:
+    if bar.sure is None or not record.started.is_asked_on:
         return None
     cases = [one.case for one in record.cases.values() if one.case.skip is None]
     asking = partial(

@@ -72,7 +72,7 @@ class CaseRecord(Struct, kw_only=True):
     case's contract id, `made` its attempts by their number.
 
     A brief one keeps of an attempt that ended what its numbers come from, and no words.
-    `is_asked_on`: its suite says `sure`, so what is more likely holds before the mean of the marks.
+    `is_asked_on`: judges are asked on, so what is more likely holds before the mean of the marks.
     """
 
     case: Case
@@ -369,7 +369,7 @@ class SuiteRecord:
             rubric=recorded.rubric,
             contract=recorded.contract,
             is_brief=self.is_brief,
-            is_asked_on=self.started.sure is not None,
+            is_asked_on=self.started.is_asked_on,
         )
 
     def add_to_case(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:

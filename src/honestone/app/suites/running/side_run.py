@@ -306,11 +306,17 @@ def _compared_by(started: SuiteStarted) -> str:
 
 
 async def _together(suite: SuiteRun, asking: SuiteAsking | None) -> None:
-    """A run and, where it asks by need, what decides whom to ask."""
+    """A run and, where it asks by need, what decides whom to ask. Raises what either of them ended
+    with.
+    """
     if asking is None:
         await suite.all()
         return
-    async with asyncio.TaskGroup() as tasks:
-        driver = tasks.create_task(asking.drive())
-        await suite.all()
-        driver.cancel()
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            driver = tasks.create_task(asking.drive())
+            await suite.all()
+            driver.cancel()
+    except BaseExceptionGroup as found:
+        # Callers know the errors of a run, and no groups of them.
+        raise found.exceptions[0] from None
