@@ -190,6 +190,15 @@ TOP = (
 )
 """The faces of the package: each may import everything below."""
 
+FACES = {
+    "__main__": "cli",
+    "api": "view.labelling",
+    "cli": "mcp view",
+    "evaluate": "compat",
+    "integrations": "api",
+}
+"""What a face imports of other ones. `honestone.label` asks on a page, which `view` serves."""
+
 NO_CLOCK_FILE_NETWORK_OR_CHANCE = {
     "asyncio",
     "builtins",
@@ -254,6 +263,21 @@ def test_no_arrow_points_upwards() -> None:
         and layer(one.target) not in ARROWS.get(layer(one.source), set())
     ]
     assert upward == []
+
+
+def test_faces_do_not_know_each_other() -> None:
+    """But for what the table names. No face imports the engine or an adapter: `app` does."""
+    faces = {one.partition(".")[0] for one in TOP}
+    wrong = [
+        str(one)
+        for one in our_imports()
+        if layer(one.source) in faces
+        and layer(one.target) in {*faces, "engine", "adapters"} - {layer(one.source)}
+        and not {layer(one.target), one.target.removeprefix("honestone.")}.intersection(
+            FACES.get(layer(one.source), "").split()
+        )
+    ]
+    assert wrong == []
 
 
 def test_every_layer_has_its_arrows() -> None:

@@ -7,13 +7,12 @@ Without `store` nothing is stored.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 from msgspec import Struct
 
@@ -49,9 +48,7 @@ from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Rubric
 from honestone.core.statistics.agreement import Level
 from honestone.formats.ratings import Columns, parse_scale
-
-if TYPE_CHECKING:
-    from honestone.view.server import Address
+from honestone.system.screen import has_screen
 
 __all__ = [
     "AgreementResult",
@@ -298,7 +295,6 @@ def _label_on_page(
     """Ask on a page. Without a labels file the answers are in one that is deleted at the end."""
     # The server and its pages are imported by the call that needs them.
     from honestone.view.labelling import label_until_done
-    from honestone.view.opening import has_screen, open_page
 
     require_rater(rater)
     if labels is not None and labels.suffix.lower() == ".csv":
@@ -312,11 +308,6 @@ def _label_on_page(
             " (ssh -L); `answers=` takes a function or a table",
         )
 
-    def announce(address: Address) -> None:
-        print(f"{address.url}\nCtrl-C ends it.", file=sys.stderr, flush=True)
-        if page.opens:
-            open_page(address)
-
     with tempfile.TemporaryDirectory(prefix="honestone-") as place:
         request = LabelRequest(
             texts=texts,
@@ -327,7 +318,7 @@ def _label_on_page(
             own_order=True,
         )
         session = LabelSession(workspace, request, Quiet())
-        run_stoppable(lambda: label_until_done(session, page.port, announce))
+        run_stoppable(lambda: label_until_done(session, page.port, opens=page.opens))
         return session.labels()
 
 

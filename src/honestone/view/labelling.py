@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
@@ -29,6 +30,7 @@ from honestone.report.pages.label_html import (
 )
 from honestone.system.processes.groups import on_sigterm
 from honestone.view.asking import NotTaken, Sent, read_sent
+from honestone.view.opening import open_page
 from honestone.view.served import Query, Served, as_json, page, refused, static, whole_number
 from honestone.view.server import Address, Serving, ViewOptions, serve
 
@@ -46,11 +48,9 @@ def label_in_browser(
     serve(LabelSite(session), ViewOptions(port=port), announce, _PATH)
 
 
-def label_until_done(
-    session: LabelSession, port: int | None, announce: Callable[[Address], None]
-) -> None:
+def label_until_done(session: LabelSession, port: int | None, *, opens: bool) -> None:
     """Serves until every item is answered or skipped, or the person ends it: on the page, or with
-    Ctrl-C. Raises UsageError for a port that cannot be used, KeyboardInterrupt on SIGTERM.
+    Ctrl-C. Prints the address on stderr; `opens` it in the browser, where there is a screen. Raises UsageError for a port that cannot be used, KeyboardInterrupt on SIGTERM.
     """
 
     async def serving() -> None:
@@ -63,6 +63,11 @@ def label_until_done(
         server = Serving(LabelSite(session, end), ViewOptions(port=port), _PATH)
         with nullcontext() if stopper is None else stopper.ending(end):
             await server.run(lambda: announce(server.address), stopped)
+
+    def announce(address: Address) -> None:
+        print(f"{address.url}\nCtrl-C ends it.", file=sys.stderr, flush=True)
+        if opens:
+            open_page(address)
 
     if session.untouched:
         with on_sigterm(_interrupt):
