@@ -145,3 +145,130 @@ def test_an_attempt_without_output_ends_its_case_and_holds_nothing_up() -> None:
     world = Failing({"x": ["good"], "y": ["good"]})
     found = world.run("pass^k", min_pass_rate=0.5)
     assert found["verdict"] == "pass" and statuses(found)["y"] == "target-error"
+
+
+class Sides:
+    """A target that gives these outputs one after the other, and judges that count."""
+
+    def __init__(self, *outputs: str | Exception) -> None:
+        self._outputs, self.runs, self.calls = outputs, 0, Counter[str]()
+
+    def target(self, input: str) -> str:
+        made = self._outputs[self.runs % len(self._outputs)]
+        self.runs += 1
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    def judge(self, name: str, says: Callable[[str], bool]) -> Callable[[Any], Any]:
+        def look(request: dict[str, Any]) -> dict[str, Any]:
+            text = request["artifact"]["text"]
+            self.calls[text] += 1
+            met = says(text)
+            word = f"{name} {self.calls[text]}"
+            return {
+                "criteria": {c["id"]: {"met": met, "suggestion": word} for c in request["criteria"]}
+            }
+
+        look.__name__ = look.__qualname__ = name
+        return look
+
+    def run(
+        self,
+        rule: str,
+        rubric: Any,
+        attempts: int,
+        judges: Sequence[Callable[[str], bool]],
+        **options: Any,
+    ) -> dict[str, Any]:
+        case = {
+            "id": "x",
+            "input": "x",
+            "attempts": attempts,
+            "attempt_rule": rule,
+            "rubric": rubric,
+        }
+        panel = [self.judge(name, says) for name, says in zip("abcdef", judges, strict=False)]
+        return honestone.run_suite([case], target=self.target, judges=panel, **options).to_dict()
+
+
+def yes(text: str) -> bool:
+    return True
+
+
+def no(text: str) -> bool:
+    return False
+
+
+def is_strong(text: str) -> bool:
+    return "strong" in text
+
+
+CODE = {
+    "id": "code",
+    "requirement": "It has the word",
+    "floor": 50,
+    "check": {"contains": "meets"},
+}
+JUDGED = [{"id": f"j{number}", "requirement": f"It is {number}"} for number in range(4)]
+
+
+def test_attempts_with_equal_outputs_are_one_text() -> None:
+    """By whatever rule it is as probable as of one attempt, from the looks at one text."""
+    for options in ({}, {"sure": 98}):
+        alone = Sides("same").run("pass@k", ["It holds"], 1, [yes, no], **options)["belief"]
+        for rule in ("pass^k", "mean", "best", *(() if options else ("pass@k",))):
+            world = Sides("same")
+            found = world.run(rule, ["It holds"], 4, [yes, no], **options)["belief"]
+            assert abs(found["probability"] - alone["probability"]) < 0.03, (rule, options)
+            assert found["looks"] == world.calls.total(), (rule, options)
+
+
+def test_one_judge_that_says_yes_of_equal_outputs_decides_no_more_than_of_one() -> None:
+    alone = Sides("same").run("mean", ["It holds"], 1, [yes], sure=98)
+    world = Sides("same")
+    found = world.run("mean", ["It holds"], 5, [yes], sure=98, max_looks=6)
+    assert found["verdict"] == alone["verdict"] == "inconclusive"
+    assert found["belief"]["looks"] == world.calls.total()
+
+
+def test_a_text_that_most_attempts_gave_weighs_more_in_their_mean() -> None:
+    """Three strong ones of four are above 60 and two of four below it, each looked at once."""
+    rubric = {"threshold": 60, "floor": 0, "criteria": JUDGED}
+    for outputs, verdict in (
+        (("strong", "strong", "strong", "weak"), "pass"),
+        (("strong", "weak", "strong", "weak"), "fail"),
+    ):
+        world = Sides(*outputs)
+        found = world.run("mean", rubric, 4, [is_strong] * 5, sure=90)
+        assert found["verdict"] == verdict and world.runs == 4
+        assert found["belief"]["looks"] == world.calls.total()
+
+
+def test_what_code_settles_of_an_attempt_does_not_say_which_is_best() -> None:
+    """The one that misses the check has the highest marks."""
+    rubric = {"threshold": 0, "floor": 0, "criteria": [CODE, *JUDGED]}
+    outputs = "it meets the check and is faint", "it is strong"
+    assert Sides(*outputs).run("best", rubric, 2, [is_strong] * 3)["verdict"] == "fail"
+    world = Sides(*outputs)
+    found = world.run("best", rubric, 2, [is_strong] * 3, sure=90)
+    assert found["verdict"] == "fail" and set(world.calls) == set(outputs)
+
+
+def test_a_mean_asks_of_an_attempt_that_code_settles_too() -> None:
+    judged = {"id": "j", "requirement": "It is strong", "floor": 60}
+    rubric = {"threshold": 0, "floor": 0, "criteria": [CODE, judged]}
+    world = Sides("it meets and is strong", "it is strong")
+    found = world.run("mean", rubric, 2, [is_strong] * 3, sure=90)
+    assert found["verdict"] == "pass" and len(world.calls) == 2
+
+
+def test_of_an_attempt_whose_target_failed_a_mean_knows_nothing() -> None:
+    """Two good ones of three are above 50, whatever the third would be."""
+    rubric = {"threshold": 50, "floor": 0, "criteria": ["It is strong"]}
+    for options in ({}, {"sure": 90}):
+        world = Sides(RuntimeError("it broke"), "strong 1", "strong 2")
+        found = world.run("mean", rubric, 3, [is_strong] * 3, **options)
+        assert found["verdict"] == "pass" and found["belief"]["probability"] > 0.9, options
+    every = Sides(RuntimeError("it broke")).run("mean", rubric, 3, [is_strong], sure=90)
+    assert every["cases"][0]["status"] == "target-error"

@@ -28,6 +28,7 @@ from honestone.core.record.case_belief import (
     belief_text,
     needs_every_attempt,
     open_attempts,
+    output_digest,
 )
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.case import Case
@@ -60,7 +61,8 @@ Key: TypeAlias = tuple[str, int]
 
 class _Waiting(msgspec.Struct):
     """An attempt whose judges are asked from here. Of the looks `seen` so many were `known` to the
-    loop, and so many `recalled` from the record. `name`: of the text.
+    loop, and so many `recalled` from the record. `name`: of the text; `output`: the digest of what
+    the attempt gave.
     """
 
     case: Case
@@ -68,6 +70,7 @@ class _Waiting(msgspec.Struct):
     text: TextBelief
     done: asyncio.Future[None]
     name: str
+    output: str
     seen: int = 0
     known: int = 0
     recalled: int = 0
@@ -75,7 +78,15 @@ class _Waiting(msgspec.Struct):
 
     @property
     def looks(self) -> AttemptLooks:
-        return AttemptLooks(self.asking.looking.ballots, self.text, self.is_below_quorum)
+        ballots = self.asking.looking.ballots
+        return AttemptLooks(ballots, self.text, self.is_below_quorum, self.output)
+
+    def is_about(self, case: Case, output: str, checks: Sequence[Ballot]) -> bool:
+        """Whether its looks hold for another attempt at the case: code says the same of it."""
+        marks, others = (
+            [one.marks for one in found] for found in (self.asking.looking.checks, checks)
+        )
+        return self.case.id == case.id and self.output == output and marks == others
 
     @property
     def is_askable(self) -> bool:
@@ -139,6 +150,8 @@ class SuiteAsking:
     _left_out: frozenset[str] | None = None
     _elsewhere: Elsewhere = NOWHERE
     _waiting: dict[Key, _Waiting] = field(default_factory=dict)
+    # Attempts that gave the same text as one that waits.
+    _shared: set[Key] = field(default_factory=set)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def __post_init__(self) -> None:
@@ -222,22 +235,43 @@ class SuiteAsking:
         self.has_output(id)
         case = self.record.cases[id].case
         text = belief_text(case).see_all(checks)
-        if text.probability in (0.0, 1.0):
+        needs_score = needs_every_attempt(case) and rubric.asks_judges and rubric.can_fail
+        if text.probability in (0.0, 1.0) and not needs_score:
             return asking.consulted()
         diff = (question.workspace or {}).get("diff")
+        output = output_digest(question.output, diff)
+        same = next(
+            (one for one in self._waiting.values() if one.is_about(case, output, checks)), None
+        )
+        if same is not None:
+            async with self._changed:
+                self._shared.add(key)
+                self._changed.notify_all()
+            return await self._looks_of(same, asking)
         text_id = self.record.text_of(id, question.output, diff)
         for ballot in self.on_record.get(text_id, ()):
             asking.looking.add(ballot.voter, ballot)
-        waiting = _Waiting(case, asking, text, asyncio.get_running_loop().create_future(), text_id)
+        done = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(case, asking, text, done, text_id, output)
         if asking.looking.looks:
             waiting.learn()
             waiting.known = waiting.seen
         async with self._changed:
             self._waiting[key] = waiting
             self._changed.notify_all()
+        return await self._looks_of(waiting, asking)
+
+    async def _looks_of(self, waiting: _Waiting, asking: AskingOn) -> list[Consulted]:
+        """The looks at a text, when the suite is decided. `asking`: of one of the attempts that gave
+        it; calls are counted with the first of them.
+        """
         await waiting.done
-        if not waiting.asking.looking.looks and not waiting.asking.failed:
+        found = waiting.asking
+        if not found.looking.looks and not found.failed:
             raise NotAsked(self.over or NOT_ASKED)
+        if found is not asking:
+            asking.looking, asking.failed = found.looking, found.failed
+            asking.refused = found.refused
         return asking.consulted()
 
     # -- what decides
@@ -260,6 +294,7 @@ class SuiteAsking:
     def _is_quiet(self) -> bool:
         """Whether every attempt that is open waits for judges or has ended."""
         waiting = {key for key, one in self._waiting.items() if not one.done.done()}
+        waiting |= self._shared
         rest = self._opened - self._ended - waiting
         return all(id in self._without_output for id, _ in rest) and self._inside <= waiting
 

@@ -5,11 +5,14 @@ pass@k     one attempt has to pass
 pass^k     all of them have to
 mean       the mean of their true scores has to reach the bars, so each of them needs a look
 best       the attempt has to pass that the marks place highest, so each of them needs a look
+
+Attempts whose outputs are equal are one text: they pass together, and what judges said of it counts
+once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -21,7 +24,8 @@ from honestone.core.belief.cases.ranges import OutsideBelief, text_with
 from honestone.core.belief.cases.suite import CaseBelief
 from honestone.core.belief.stated import EVEN
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.ballot import CHECK, Ballot
+from honestone.core.judging.contract import digest_json
 from honestone.core.judging.scorer import Scorer
 from honestone.core.numbers import ZERO, sure
 from honestone.core.suite.attempts import Attempt, CaseResult, Status
@@ -30,12 +34,13 @@ from honestone.core.suite.case import AttemptRule, Case
 
 class AttemptLooks(Struct, frozen=True):
     """The looks at one attempt that is not judged to its end. `is_short`: they do not say whether
-    it passes.
+    it passes. `output`: the digest of its output (`output_digest`).
     """
 
     ballots: Sequence[Ballot]
     text: TextBelief
     is_short: bool
+    output: str | None = None
 
 
 class CaseAttempts(Struct, frozen=True, kw_only=True):
@@ -46,6 +51,7 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
     ended_of: Callable[[int], Attempt | None]
     ballots_of: Callable[[int], Sequence[Ballot] | None]
     under_way: Mapping[int, AttemptLooks]
+    digest_of: Callable[[int], str | None] = lambda number: None
 
     def belief(self, numbers: Sequence[int]) -> CaseBelief:
         """P(the case passes) as far as its attempts of these numbers tell."""
@@ -56,9 +62,32 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
             return self._best(numbers)
         if is_pooled(self.case):
             return self._mean(numbers)
-        attempts = [self._attempt(number) for number in numbers]
-        needed = 1 if rule is AttemptRule.PASS_AT_K else len(numbers)
+        attempts = [self._attempt(number) for number in self.distinct(numbers)]
+        needed = 1 if rule is AttemptRule.PASS_AT_K else len(attempts)
         return CaseBelief.of_attempts(self.case.id, attempts, needed)
+
+    def distinct(self, numbers: Sequence[int]) -> dict[int, int]:
+        """One attempt for each text that these attempts gave, the one with the most looks, and how
+        many gave it. An attempt without an output is one of its own.
+        """
+        alike: dict[Hashable, list[int]] = {}
+        for number in numbers:
+            alike.setdefault(self._text_of(number), []).append(number)
+        return {
+            max(same, key=lambda one: (len(self._ballots(one)), one in self.under_way)): len(same)
+            for same in alike.values()
+        }
+
+    def _text_of(self, number: int) -> Hashable:
+        """Equal for attempts that judges are shown the same of, and of which code says the same."""
+        under_way = self.under_way.get(number)
+        output = self.digest_of(number) if under_way is None else under_way.output
+        if output is None or self._is_target_error(number):
+            return number
+        checks = [one for one in self._ballots(number) if one.judge == CHECK]
+        return output, frozenset(
+            (key, mark.answer, mark.score) for one in checks for key, mark in one.marks.items()
+        )
 
     def _attempt(self, number: int) -> CaseBelief:
         """One attempt alone, like a case of its own."""
@@ -85,25 +114,44 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         return CaseBelief(id, text, is_short=is_short, is_turned=not wants_met)
 
     def _mean(self, numbers: Sequence[int]) -> CaseBelief:
-        attempts = [self._attempt(number) for number in numbers]
-        if any(self._is_target_error(number) for number in numbers):
-            return CaseBelief(self.case.id, certain=False)
-        text = pooled_text(self.case.rubric, [self._ballots(number) for number in numbers])
-        is_short = not all(one.is_looked_at for one in attempts)
-        if not is_short and text.probability in (0.0, 1.0):
-            return CaseBelief(self.case.id, certain=text.probability == 1.0)
-        return CaseBelief(self.case.id, text, is_short=is_short)
+        """Of an attempt whose target failed nothing is known: its scores may be anything."""
+        id = self.case.id
+        if all(self._is_target_error(number) for number in numbers):
+            return CaseBelief(id, certain=False)
+        texts = self.distinct(numbers)
+        ballots = [self._ballots(number) for number in texts]
+        text = pooled_text(self.case.rubric, ballots, list(texts.values()))
+        is_begun = all(self._is_begun(number) for number in texts)
+        if is_begun and text.probability in (0.0, 1.0):
+            return CaseBelief(id, certain=text.probability == 1.0)
+        seen = (self._is_target_error(one) or self._is_scored(one) for one in texts)
+        return CaseBelief(id, text, is_short=not all(seen))
 
     def _best(self, numbers: Sequence[int]) -> CaseBelief:
-        rest = [number for number in numbers if not self._is_target_error(number)]
+        rest = list(self.distinct([one for one in numbers if not self._is_target_error(one)]))
         if not rest:
             return CaseBelief(self.case.id, certain=False)
         attempts = {number: self._attempt(number) for number in rest}
-        if not all(one.is_looked_at for one in attempts.values()):
+        outcomes = {one.certain for one in attempts.values()}
+        if len(outcomes) == 1 and None not in outcomes:
+            return CaseBelief(self.case.id, certain=outcomes.pop())
+        if not all(map(self._is_scored, rest)):
             return CaseBelief(self.case.id, is_short=True)
         best = self.highest(rest)
         others = [text for number in rest if number != best for text in attempts[number].texts]
         return replace(attempts[best], others=tuple(others))
+
+    def _is_scored(self, number: int) -> bool:
+        """Whether something says how high it scores. That code settles whether it passes does not,
+        as long as judges can be asked.
+        """
+        under_way = self.under_way.get(number)
+        if under_way is not None:
+            return bool(under_way.text.looks) and not under_way.is_short
+        return self._attempt(number).is_looked_at
+
+    def _is_begun(self, number: int) -> bool:
+        return number in self.under_way or self.ended_of(number) is not None
 
     def highest(self, numbers: Sequence[int]) -> int:
         """The attempt that the marks place highest; of equal ones the first."""
@@ -152,7 +200,7 @@ def open_attempts(
         whole = tried.belief(range(1, case.attempts + 1))
         chance = passing(whole) if whole.is_looked_at else 0.0
         return OpenAttempts(dict.fromkeys(opened, chance * (1.0 - chance)))
-    alone = {number: tried.belief([number]) for number in opened}
+    alone = {number: tried.belief([number]) for number in tried.distinct(opened)}
     chances = {number: passing(one) for number, one in alone.items() if one.is_looked_at}
     if case.attempt_rule is AttemptRule.BEST:
         return OpenAttempts(_open_by_best(tried, chances))
@@ -178,6 +226,11 @@ def _open_by_best(tried: CaseAttempts, chances: Mapping[int, float]) -> dict[int
         number: one * (1.0 - one) * (1.0 if number == best else (1.0 - chances[best]) ** 2)
         for number, one in chances.items()
     }
+
+
+def output_digest(output: str | None, diff: object) -> str:
+    """Equal for attempts at one case whose judges are shown the same."""
+    return digest_json([output, diff])
 
 
 def belief_text(case: Case) -> TextBelief:

@@ -34,7 +34,13 @@ from honestone.core.judging.rubric import Rubric, Rule
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
-from honestone.core.record.case_belief import AttemptLooks, CaseAttempts, by_belief, is_statable
+from honestone.core.record.case_belief import (
+    AttemptLooks,
+    CaseAttempts,
+    by_belief,
+    is_statable,
+    output_digest,
+)
 from honestone.core.record.judge_spends import JudgeSpends
 from honestone.core.skill.sides import SidesComparison
 from honestone.core.suite.attempts import (
@@ -59,12 +65,13 @@ _NOTHING: Final = Spend()
 
 class AttemptRecord(Struct):
     """What is on record of one attempt: `produced` what the target gave, `ballots` what was
-    answered, `ended` what it came to.
+    answered, `ended` what it came to. `digest`: of the output, where a case has several attempts.
     """
 
     produced: OutputProduced | None = None
     ballots: tuple[Ballot, ...] | None = None
     ended: Attempt | None = None
+    digest: str | None = None
 
 
 class CaseRecord(Struct, kw_only=True):
@@ -90,7 +97,10 @@ class CaseRecord(Struct, kw_only=True):
     def add(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:
         match event:
             case OutputProduced():
-                self._made(event.attempt).produced = event
+                made = self._made(event.attempt)
+                made.produced = event
+                if self.case.attempts > 1:
+                    made.digest = output_digest(event.output, event.diff)
                 if event.error is not None:  # a target that failed is the attempt's end
                     self._end(target_failed(event.attempt, event.error))
             case AttemptJudged():
@@ -113,6 +123,10 @@ class CaseRecord(Struct, kw_only=True):
         """What was answered about an attempt; None where nothing is on record of that."""
         made = self.made.get(number)
         return None if made is None else made.ballots
+
+    def _digest_of(self, number: int) -> str | None:
+        made = self.made.get(number)
+        return None if made is None else made.digest
 
     def ended_of(self, number: int) -> Attempt | None:
         """What an attempt came to; None where it has not ended."""
@@ -237,6 +251,7 @@ class CaseRecord(Struct, kw_only=True):
             ended_of=self.ended_of,
             ballots_of=self.ballots_of,
             under_way=under_way,
+            digest_of=self._digest_of,
         )
 
     @property

@@ -1,60 +1,90 @@
 """Several texts under one rubric as one: what the mean of them is believed to be.
 
 The mean over texts of a criterion is the mean of its items over all of them, so each text adds its
-own copy of every item. Where an item does not apply to one text, its criterion weighs less there.
+own copy of every item. Where an item does not apply to one text, its criterion weighs less there. A
+text that counts several times has one copy, which weighs more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Final
 
 from msgspec.structs import replace
 
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Ballot
-from honestone.core.judging.rubric import Criterion, Rubric
+from honestone.core.judging.rubric import Criterion, Key, Rubric
+from honestone.core.numbers import ZERO
 
-# Rubrics by the identity of the one that they are made of, which each holds, and by their number.
-_POOLED: Final[dict[tuple[int, int], tuple[Rubric, Rubric]]] = {}
+# Rubrics by the identity of the one that they are made of, which each holds, and by how often each text counts.
+_POOLED: Final[dict[tuple[int, tuple[int, ...]], tuple[Rubric, Rubric]]] = {}
 _MOST: Final = 512
 
 
-def pooled_text(rubric: Rubric, texts: Sequence[Iterable[Ballot]]) -> TextBelief:
-    """What is believed of the mean of these texts, by the ballots about each."""
-    found = TextBelief(_pooled(rubric, len(texts)))
+def pooled_text(
+    rubric: Rubric, texts: Sequence[Iterable[Ballot]], counts: Sequence[int] = ()
+) -> TextBelief:
+    """What is believed of the mean of these texts, by the ballots about each. `counts`: how often
+    each of them counts, once where nothing is given.
+    """
+    times = tuple(counts) or (1,) * len(texts)
+    if len(set(times)) == 1:
+        times = (1,) * len(times)
+    if len(texts) == 1:
+        return TextBelief(rubric).see_all(texts[0])
+    pooled = _pooled(rubric, times)
+    own = {key for key, _ in pooled.questions()}
+    found = TextBelief(pooled)
     for number, ballots in enumerate(texts):
-        found.see_all(_about(ballot, number) for ballot in ballots)
+        found.see_all(_about(ballot, number, own) for ballot in ballots)
     return found
 
 
-def _about(ballot: Ballot, number: int) -> Ballot:
-    marks = {(id, _name(item, number)): mark for (id, item), mark in ballot.marks.items()}
+def _about(ballot: Ballot, number: int, own: set[Key]) -> Ballot:
+    marks = {}
+    for (id, item), mark in ballot.marks.items():
+        key = id, _name(item, number)
+        marks[key if key in own else (_name(id, number), item)] = mark
     return replace(ballot, marks=marks)
 
 
-def _name(item: str, number: int) -> str:
-    return f"{number}/{item}"
+def _name(id: str, number: int) -> str:
+    return f"{number}/{id}"
 
 
-def _pooled(rubric: Rubric, count: int) -> Rubric:
-    key = id(rubric), count
+def _pooled(rubric: Rubric, times: tuple[int, ...]) -> Rubric:
+    key = id(rubric), times
     found = _POOLED.get(key)
     if found is None:
         if len(_POOLED) >= _MOST:
             _POOLED.clear()
-        criteria = tuple(_copies(one, count) for one in rubric.criteria)
+        criteria = tuple(_copies(one, times) for one in rubric.criteria)
         found = _POOLED[key] = rubric, replace(rubric, criteria=criteria)
     return found[1]
 
 
-def _copies(criterion: Criterion, count: int) -> Criterion:
+def _copies(criterion: Criterion, times: tuple[int, ...]) -> Criterion:
+    # A penalty has no children, so of texts that count unequally often its mean is not weighted.
+    if criterion.items and len(set(times)) > 1 and not criterion.is_penalty:
+        children = (
+            Criterion(
+                id=_name(criterion.id, number),
+                requirement=criterion.requirement,
+                weight=Fraction(count),
+                floor=ZERO,
+                items=tuple(replace(item, whole=False) for item in criterion.items),
+            )
+            for number, count in enumerate(times)
+        )
+        return replace(criterion, items=(), children=tuple(children))
     return replace(
         criterion,
         items=tuple(
             replace(item, id=_name(item.id, number))
-            for number in range(count)
+            for number in range(len(times))
             for item in criterion.items
         ),
-        children=tuple(_copies(child, count) for child in criterion.children),
+        children=tuple(_copies(child, times) for child in criterion.children),
     )
