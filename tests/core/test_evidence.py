@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.reading.evidence import Found, find_quote, is_quote
+from honestone.core.reading.evidence import (
+    Found,
+    find_quote,
+    is_quote,
+    mentions_any,
+    mentions_word,
+)
 from property_examples import examples
 
 TEXT = "The server isn’t restarted — it reloads\n   its “settings” file.\nThen the Port opens, and logs follow: v2.1 is up."
@@ -98,3 +104,22 @@ def test_any_part_of_a_text_is_found_in_it(text: str, data: st.DataObject) -> No
         assert 0 <= found.start < found.end <= len(text) and text[found.start : found.end] == quote
     spaced = find_quote("  ".join(quote.split()), text)
     assert spaced is not None or not is_quote(quote)
+
+
+PIECES = st.sampled_from(
+    ["north", "cott", "nor", "thcott", "NORTHCOTT", "n o r t h c o t t", "\\u006e", "\\u00", "6e",
+     "&#110;", "&am", "p;", "1,2", "34", "1 234", "\u0301", "\u200b", "e", "-", "*", " ", "\n", "\ud800"]
+)  # fmt: skip
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    st.lists(st.lists(PIECES, max_size=4).map("".join), max_size=5),
+    st.lists(st.sampled_from(["northcott", "north", "1234", "n"]), max_size=2),
+)
+def test_texts_together_mention_what_one_of_them_mentions(
+    texts: list[str], words: list[str]
+) -> None:
+    """A word whose halves are in two texts is in neither, however the halves are written."""
+    each = any(mentions_word(text, word) for text in texts for word in words)
+    assert mentions_any(texts, words) == each

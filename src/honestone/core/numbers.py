@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import isfinite
 from typing import TypeAlias
 
@@ -133,6 +134,7 @@ def chance_words(chance: float, *, is_fine: bool = False) -> str:
     return f"{chance_percent(chance, is_fine=is_fine)} sure"
 
 
+@lru_cache(maxsize=1_024)  # of many texts few have a chance that no other has
 def chance_percent(chance: float, *, is_fine: bool = False) -> str:
     """A probability 0-1 as `97%`, cut; `is_fine`: with a decimal."""
     if is_fine:

@@ -13,7 +13,7 @@ from honestone.core.judging.images import images_to_send
 from honestone.core.judging.needs import MachineNeeds
 from honestone.core.judging.packing import Budget, characters_for_text, pack, too_big, what_to_do
 from honestone.core.judging.rubric import Item, Key
-from honestone.core.reading.evidence import mentions_word
+from honestone.core.reading.evidence import mentions_any
 from honestone.core.reading.json_schema import JsonSchema
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.reading.stops import StoppedReply, stop_of
@@ -230,15 +230,16 @@ def numbered_items(request: Request, question: Question) -> dict[int, Item]:
     """The items of a request by their numbers, the control items among them. No caller may change
     it: requests share it.
     """
-    known = _numbered.get(request.controls)
+    controls = request.controls
+    known = _numbered.get(controls)
     if known is not None and known[0] is request.numbers and known[1] is question.criteria:
         return known[2]
     items = dict(question.items())
     numbered = {number: items[key] for number, key in request.numbers.items()}
-    numbered |= dict.fromkeys(request.controls, CANARY)
+    numbered |= dict.fromkeys(controls, CANARY)
     if len(_numbered) > 1000:
         _numbered.clear()
-    _numbered[request.controls] = (request.numbers, question.criteria, numbered)
+    _numbered[controls] = (request.numbers, question.criteria, numbered)
     return numbered
 
 
@@ -252,14 +253,15 @@ def quotes_control(found: ReplyReading, request: Request) -> bool:
     """Whether an item's evidence has what a control item names, which is nowhere in the text: it was
     "found" there. In the evidence of a control item it only repeats the question.
     """
-    used = ((number, mark.evidence) for number, mark in found.answers.items())
-    return any(
-        mentions_word(quote, word)
-        for number, quotes in (*used, *found.unused_evidence.items())
-        if number not in request.controls
-        for quote in quotes
-        for word in request.absent
-    )
+    controls = request.controls
+    quotes: list[str] = []
+    for number, mark in found.answers.items():
+        if number not in controls:
+            quotes += mark.evidence
+    for number, unused in found.unused_evidence.items():
+        if number not in controls:
+            quotes += unused
+    return mentions_any(quotes, request.absent)
 
 
 def reading_of(
@@ -284,10 +286,11 @@ def reading_of(
             again=stop.again,
             hint=stop.hint,
         )
-    missed = {n: found.errors[n] for n in request.controls if n in found.errors}
+    given, failed = found.answers, found.errors
+    missed = {n: failed[n] for n in request.controls if n in failed}
     return Reading(
-        marks={key: found.answers[n] for n, key in request.numbers.items() if n in found.answers},
-        errors={key: found.errors[n] for n, key in request.numbers.items() if n in found.errors},
+        marks={key: given[n] for n, key in request.numbers.items() if n in given},
+        errors={key: failed[n] for n, key in request.numbers.items() if n in failed},
         problems=found.problems,
         repairs=found.repairs,
         control="missed" if missed else "answered",

@@ -95,7 +95,8 @@ class CountedContract(Struct, frozen=True):
             for key in keys:
                 own = history(key)
                 counts[own] = counts.get(own, 0) + 1
-            parts.append(tuple(sorted(counts.items(), key=_in_order)))
+            rows = counts.items()
+            parts.append(tuple(rows) if len(rows) < 2 else tuple(sorted(rows, key=_in_order)))
         return tuple(parts)
 
 

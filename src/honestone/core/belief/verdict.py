@@ -225,7 +225,7 @@ class TextBelief:
 
     def _changed(self) -> None:
         """What was worked out from fewer answers is forgotten."""
-        for name in ("probability", "tallies"):
+        for name in ("probability", "tallies", "signature"):
             self.__dict__.pop(name, None)
         self._histories.clear()
 
@@ -329,9 +329,8 @@ class TextBelief:
         return [ItemTally(history, count) for history, count in counts.items()]
 
     def _mixed(self) -> float:
-        if self._counted is not None and self._is_plain:
-            parts = self._counted.parts_by_history(self.history)
-            return plain_chance(self._counted.shape, parts)
+        if self.signature is not None:
+            return plain_chance(*self.signature)
         scores = self._score_members()
         return sum(
             [
@@ -402,7 +401,7 @@ class TextBelief:
             _points(overall), {id: _points(value) for id, value in criteria.items()}
         )
 
-    @property
+    @cached_property
     def signature(self) -> tuple[CountShape, tuple[PartHistories[History], ...]] | None:
         """What decides how probable it is that it passes: texts with equal ones are alike. None
         where the answers do not suffice for that.

@@ -52,7 +52,8 @@ class Spend(Struct, kw_only=True):
 
     def join(self, other: Spend) -> None:
         for name in COUNTS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+            if more := getattr(other, name):  # Most counts of a call are 0.
+                setattr(self, name, getattr(self, name) + more)
         if other.usd is not None:
             self.usd = (self.usd or 0.0) + other.usd
 

@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -142,6 +143,29 @@ def mentions_word(text: str, word: str) -> bool:
     with accents, in wide letters, with invisible marks in it, letter by letter, in entities or
     escapes; a number with separators. For what a control item names, which is nowhere in the text.
     """
+    plain = _unwrapped(text)
+    # Nearly every text ends here: what follows only takes out what is not a letter or a digit.
+    if word.encode() not in _alphanumeric(plain):
+        return False
+    plain = _NOT_OF_A_WORD.sub("", plain)
+    if word in plain:
+        return True
+    between = _BETWEEN_DIGITS if word.isdecimal() else _BETWEEN_LETTERS
+    return word in between.sub(r"\1" if between is _BETWEEN_LETTERS else "", plain)
+
+
+def mentions_any(texts: Iterable[str], words: Sequence[str]) -> bool:
+    """Whether one of the texts has one of the words, as `mentions_word` finds them."""
+    texts = list(texts)
+    # A line break is no letter, no part of an escape or entity, and no mark that joins the letter
+    # before it: what is in none of the texts one after the other is in none of them alone.
+    together = _alphanumeric(_unwrapped("\n".join(texts)))
+    likely = [word for word in words if word.encode() in together]
+    return any(mentions_word(text, word) for word in likely for text in texts)
+
+
+def _unwrapped(text: str) -> str:
+    """The small letters that a text stands for, without escapes, entities and styles of letters."""
     plain = text
     if "\\" in plain:
         plain = _ESCAPED.sub(lambda match: chr(int(match[1] or match[2], 16)), plain)
@@ -149,13 +173,9 @@ def mentions_word(text: str, word: str) -> bool:
         plain = html.unescape(plain)
     if not plain.isascii():
         plain = unicodedata.normalize("NFKD", plain)
-    plain = plain.casefold()
-    # Nearly every text ends here: what follows only takes out what is not a letter or a digit.
-    in_order = plain.encode("utf-8", "surrogatepass").translate(None, delete=_NOT_ALPHANUMERIC)
-    if word.encode() not in in_order:
-        return False
-    plain = _NOT_OF_A_WORD.sub("", plain)
-    if word in plain:
-        return True
-    between = _BETWEEN_DIGITS if word.isdecimal() else _BETWEEN_LETTERS
-    return word in between.sub(r"\1" if between is _BETWEEN_LETTERS else "", plain)
+    return plain.casefold()
+
+
+def _alphanumeric(plain: str) -> bytes:
+    """The letters and digits of ASCII, in their order."""
+    return plain.encode("utf-8", "surrogatepass").translate(None, delete=_NOT_ALPHANUMERIC)

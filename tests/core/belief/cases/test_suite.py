@@ -36,6 +36,18 @@ def case(id: str, *answers: bool) -> CaseBelief:
     return CaseBelief(id, text)
 
 
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), max_size=5))
+def test_what_is_remembered_of_fewer_answers_is_forgotten(looks: list[tuple[str, bool]]) -> None:
+    """A text that was asked after each look says what one says that saw them all at once."""
+    asked, fresh = TextBelief(RUBRIC), TextBelief(RUBRIC)
+    for judge, met in looks:
+        asked.see(judge, {("p", "p"): Mark(met)})
+        assert asked.signature is not None and asked.probability is not None
+    for judge, met in looks:
+        fresh.see(judge, {("p", "p"): Mark(met)})
+    assert (asked.signature, asked.probability) == (fresh.signature, fresh.probability)
+
+
 @given(st.lists(st.lists(st.booleans(), max_size=3), min_size=1, max_size=6), st.integers(1, 6))
 def test_what_is_certain_is_between_the_two_ends(answers: list[list[bool]], need: int) -> None:
     """Cases without a look count against a pass at one end and for it at the other."""
