@@ -374,6 +374,10 @@ def test_a_small_makefile_takes_little_time_and_memory(text: str) -> None:
         ("cat jj.py | python3 -", set(), {"jj.py"}),
         ("grep -h '^[a-z].*' run.sh | sh", set(), {"run.sh"}),
         ("find checks -name '*.sh' -exec sh {} +", {"checks/**/*.sh"}, set()),
+        ('set -- run.sh; sh "$1"', set(), {"run.sh", "jj.py"}),
+        ('set -- run.sh docs/a.md; sh "$@"', set(), {"run.sh", "jj.py", "docs/a.md"}),
+        ("set -- a run.sh; sh ${2}", set(), {"run.sh", "jj.py"}),
+        ("for t in run.sh; do sh $t; done", set(), {"run.sh", "jj.py"}),
         # Nothing.
         ("", set(), set()),
         ("# a comment", set(), set()),
@@ -426,3 +430,14 @@ def test_any_makefile_is_read(text: str) -> None:
     """Whatever is in it, also a variable that names itself; no word has a space or a mark inside."""
     text = f"A = $(A)$(A) {text}\ninclude $(A) {text}"
     assert not any(set(word) & {" ", "\0"} for word, _ in makefiles_included(text))
+
+
+def test_what_a_variable_of_make_prints_is_run() -> None:
+    """`NAME != command` runs it as `$(shell command)` does, and what is included may be its output."""
+    files = {
+        "Makefile": b"V != sh jj.sh\ninclude $(V)\na:\n\techo $(V)\n",
+        "jj.sh": b"python go.py",
+        "go.py": b"",
+    }
+    found = named_by(["make", "a"], files.get, tuple(files))
+    assert {"jj.sh", "go.py"} <= set(found.files)

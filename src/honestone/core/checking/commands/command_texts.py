@@ -161,9 +161,14 @@ _SHELL_FUNCTION: Final = re.compile(r"\$[({]shell[ \t]++((?:[^(){}]|\([^()]*\)|\
 
 
 def commands_of_makefile(text: str) -> list[str]:
-    """What make itself runs besides recipes: the lines of `$(shell ...)`, and its shell."""
+    """What make itself runs besides recipes: the lines of `$(shell ...)` and of `NAME != ...`, and
+    its shell.
+    """
     joined = text.replace("\\\n", " ")
-    lines = [*_SHELL_FUNCTION.findall(joined), *_variables(joined).get("SHELL", ())]
+    variables = _variables(joined)
+    printed = [one for values in variables.values() for one in values if one.startswith("$(shell ")]
+    calls = _SHELL_FUNCTION.findall("\n".join([joined, *printed]))
+    lines = [*dict.fromkeys(calls), *variables.get("SHELL", ())]
     return [line.replace("$$", "$") for line in _with_variables(lines, joined) if line]
 
 
@@ -250,7 +255,7 @@ def _with_ending(new: str, old: str) -> str:
 
 
 _SET: Final = re.compile(
-    r"^ *([^\s#=:][^#=:\n]*:[ \t]*)?(?:(?:export|override|private) +)*([A-Za-z_][\w.-]*)\s*(\+|:::?|:|\?)?="
+    r"^ *([^\s#=:][^#=:\n]*:[ \t]*)?(?:(?:export|override|private) +)*([A-Za-z_][\w.-]*)\s*(\+|:::?|:|\?|!)?="
     r"[ \t]*([^#\n]*)",
     re.MULTILINE,
 )
@@ -269,7 +274,9 @@ def _variables(text: str) -> dict[str, list[str]]:
         values = found.setdefault(name, [])
         if len(values) > _MOST_VALUES:
             continue
-        if sign != "+" or not values:
+        if sign == "!":  # what a command prints
+            values.append([f"$(shell {value.strip()})"])
+        elif sign != "+" or not values:
             values.append([value.strip()])
         elif target:
             values += [[*parts, value.strip()] for parts in values]

@@ -468,7 +468,9 @@ class _Words:
         values = self._shell_values
         around = values.loops, values.feeding
         values.loops = values.loops.new_child()
-        lines = re.sub(r"\|[ \t]*\n", "| ", text.replace("\\\n", " ")).splitlines()
+        # `${name}` has braces, which stand between commands as well.
+        plain = re.sub(r"\$\{(\w+)\}(?!\w)", r"$\1", text.replace("\\\n", " "))
+        lines = re.sub(r"\|[ \t]*\n", "| ", plain).splitlines()
         commands = [one for line in lines for one in separated_commands(line)]
         fed = [word for _, words in commands if words[0] == "done" for word in words[1:]]
         following = [*commands[1:], ("", [])]
@@ -482,7 +484,8 @@ class _Words:
             if words[0] == "cd":
                 folder = posixpath.join(folder, words[1]) if len(words) > 1 else folder
             else:
-                self.command(words, folder, deep - 1)
+                for meant in (words, *values.meant_words(words)):
+                    self.command(meant, folder, deep - 1)
         values.loops, values.feeding = around
 
     def _run_what_comes_in(self, folder: str) -> None:
