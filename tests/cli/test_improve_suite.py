@@ -588,6 +588,18 @@ def test_a_suite_is_made_as_sure_as_it_or_the_command_says(in_file: bool, desk: 
     assert (result.code, result.json["result"]) == (0, "PASSED"), result.err
 
 
+def test_the_usual_limit_of_calls_has_room_for_the_rounds(desk: Desk) -> None:
+    """Every case gets its quorum, also where --max-looks is below that, so a version is made."""
+    skill(desk)
+    judged_suite(desk)
+    judges = [word for name in ("one", "two") for word in ("--judge", desk.judge(name).spec)]
+    asked = ["--sure", "90", "--max-looks", "2", "--quorum", "2", "--rounds", "1"]
+    result = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk), *judges, *asked)
+    assert len(result.json["rounds"]) == 1 and "held for test" not in result.json["reason"], (
+        result.err
+    )
+
+
 @pytest.mark.parametrize(
     ("in_file", "more", "word"),
     [

@@ -106,6 +106,7 @@ class Told:
         rounds: int = 5,
         rubric: Rubric = RUBRIC,
         sure: Fraction | None = None,
+        candidates: int = 1,
     ) -> None:
         started = SuiteImprovementStarted(
             contract={},
@@ -118,6 +119,7 @@ class Told:
             certifying=certifying_rubric(SPLITS, title="t", least=ONE),
             splits=SPLITS.ids,
             rubrics={"r": rubric},
+            candidates=candidates,
             suite=StartedSuite(path="s.yaml"),
         )
         self.log: list[Event] = [started]
@@ -373,8 +375,13 @@ def test_passed_is_as_sure_as_was_asked() -> None:
 
 def test_calls_are_held_for_test_over_rounds() -> None:
     """No version is proposed that could not be certified with the calls that are left."""
-    for calls, is_proposed in ((28, True), (27, False)):
-        told = Told(calls=calls)
+    for calls, candidates, is_proposed in (
+        (28, 1, True),
+        (27, 1, False),
+        (36, 3, True),  # train of each of three proposals
+        (35, 3, False),
+    ):
+        told = Told(calls=calls, candidates=candidates)
         told.looked("v0", VAL, texts("val", "-", "-", "-", "-"))
         told.looked("v0", TRAIN, texts("train", "-", "-", "-", "-"))
         assert isinstance(told.next, Propose) is is_proposed

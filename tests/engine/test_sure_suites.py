@@ -10,6 +10,7 @@ import pytest
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief
+from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import AttemptJudged
 from honestone.core.judging.ballot import Ballot, Mark, Question
@@ -18,7 +19,7 @@ from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.record.record import CaseRecord
 from honestone.core.suite.case import Case
-from honestone.engine.sure_suites import SuiteAsking
+from honestone.engine.sure_suites import SuiteAsking, _Waiting
 
 KEY = ("p", "p")
 RUBRIC = Rubric(
@@ -78,6 +79,23 @@ def test_a_text_of_another_version_counts_once() -> None:
 
     expected = SuiteBelief([CaseBelief("a", same)], 1, Elsewhere.of((), [other]))
     assert asyncio.run(entered()).assumed == pytest.approx(expected.assumed)
+
+
+def test_whether_a_judge_is_left_is_known_without_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each look would tell for its price is computed where one is chosen, and not before."""
+
+    def unwanted(*_: object) -> float:
+        raise AssertionError("a look was priced")
+
+    monkeypatch.setattr(TextBelief, "tells", unwanted)
+    judges = [AskedLook(id="a", usd=0.1), AskedLook(id="b", usd=0.9)]
+    looking = Looking(rubric=RUBRIC, judges=judges, looks={"a": looks("+-"), "b": looks("+")})
+    asking: Any = SimpleNamespace(looking=looking)
+    done: Any = None
+    one = _Waiting(Case(id="a", rubric=RUBRIC), asking, TextBelief(RUBRIC), done, "t")
+    assert one.is_askable
+    with pytest.raises(AssertionError, match="priced"):
+        looking.least_asked()
 
 
 @pytest.mark.parametrize(

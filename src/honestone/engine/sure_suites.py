@@ -91,7 +91,7 @@ class _Waiting(msgspec.Struct):
     @property
     def is_askable(self) -> bool:
         """Whether another look of any judge is worth its call."""
-        return self.asking.looking.least_asked() is not None
+        return not self.asking.looking.is_exhausted
 
     @property
     def is_short(self) -> bool:

@@ -331,9 +331,20 @@ class _Tasks(Struct, frozen=True, kw_only=True, dict=True):
 
     def calls(self, rounds: int) -> int:
         """Judge calls, where every reply must be asked for twice."""
-        return 2 * self.most(rounds, self.tasks.judge_calls) + 2 * rounds * self.candidates * len(
+        return 2 * self.most(rounds, self._looks_at) + 2 * rounds * self.candidates * len(
             self.edit_seats
         )
+
+    def _looks_at(self, cases: Sequence[Case]) -> int:
+        """Those of one run of a split. By belief every case gets its quorum, whatever --max-looks
+        says.
+        """
+        calls = self.tasks.judge_calls(cases)
+        if not self.is_by_belief:
+            return calls
+        quorums = [case.rubric.quorum or 1 for case in cases]
+        needed = max((len(self.tasks.seats) if one == "all" else one for one in quorums), default=1)
+        return max(calls, needed * len(cases))
 
     def most(self, rounds: int, cost: Callable[[Sequence[Case]], int]) -> int:
         """The most that can be spent on every version that may come up, by what a split costs."""

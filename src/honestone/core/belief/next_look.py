@@ -1,5 +1,7 @@
 """Which judge is asked next about one text, and when it is enough. A pure function of the looks so
-far, so that a run that is resumed chooses the same looks again.
+far and of what a look of each judge costs, so that a run that is resumed with the same prices
+chooses the same looks again. With other prices it may choose others; what is on record counts all
+the same.
 """
 
 from __future__ import annotations

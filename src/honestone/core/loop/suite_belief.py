@@ -315,17 +315,17 @@ class SuiteBeliefState(SuiteLoopState):
         """Looks that give every case of a split its quorum."""
         return {name: self._needed * len(self._ids(name)) for name in (TRAIN, VAL, TEST)}
 
-    def held_for_test(self, version: str) -> int:
-        """Calls that no other split may take: those that certify a version, and one look at each
-        case of test of the original, with which it is compared.
+    def held_for_test(self, version: str | None) -> int:
+        """Calls that no other split may take: those that certify a version (None: one that is not
+        made yet), and one look at each case of test of the original, with which it is compared.
         """
         needs_original = version != self.original and (self.original, TEST) not in self.answers
         return (KEPT_FOR_TEST + needs_original) * self._least[TEST]
 
     @property
     def for_another_version(self) -> int:
-        """Looks of val and train that decide about one more version."""
-        return self._least[VAL] + self._least[TRAIN]
+        """Looks that decide about one more version: at val, and at train for each proposal."""
+        return self._least[VAL] + self.candidates * self._least[TRAIN]
 
     def by_need(self, version: str, split: str) -> ByNeed:
         """How judges are asked about this split of a version now. Val leaves the calls that train
@@ -373,7 +373,7 @@ class KeepWhatIsLikelier(KeepWhatHelps):
         if settled is not None:
             return settled
         left, most = state.calls_left, state.limits.calls
-        another, held = state.for_another_version, state.held_for_test("")
+        another, held = state.for_another_version, state.held_for_test(None)
         if left >= another + held:
             return None
         return Stop(
