@@ -8,7 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pytest
+
 import honestone
+from honestone.engine.sure_suites import SuiteAsking
 
 
 class World:
@@ -148,7 +151,7 @@ def test_an_attempt_without_output_ends_its_case_and_holds_nothing_up() -> None:
 
 
 class Sides:
-    """A target that gives these outputs one after the other, and judges that count."""
+    """A target that gives these outputs one after the other, and judges that stay with what they say."""
 
     def __init__(self, *outputs: str | Exception) -> None:
         self._outputs, self.runs, self.calls = outputs, 0, Counter[str]()
@@ -165,10 +168,7 @@ class Sides:
             text = request["artifact"]["text"]
             self.calls[text] += 1
             met = says(text)
-            word = f"{name} {self.calls[text]}"
-            return {
-                "criteria": {c["id"]: {"met": met, "suggestion": word} for c in request["criteria"]}
-            }
+            return _all(request, met=met)
 
         look.__name__ = look.__qualname__ = name
         return look
@@ -217,7 +217,7 @@ def test_attempts_with_equal_outputs_are_one_text() -> None:
     """By whatever rule it is as probable as of one attempt, from the looks at one text."""
     for options in ({}, {"sure": 98}):
         alone = Sides("same").run("pass@k", ["It holds"], 1, [yes, no], **options)["belief"]
-        for rule in ("pass^k", "mean", "best", *(() if options else ("pass@k",))):
+        for rule in ("pass@k", "pass^k", "mean", "best"):
             world = Sides("same")
             found = world.run(rule, ["It holds"], 4, [yes, no], **options)["belief"]
             assert abs(found["probability"] - alone["probability"]) < 0.03, (rule, options)
@@ -272,3 +272,44 @@ def test_of_an_attempt_whose_target_failed_a_mean_knows_nothing() -> None:
         assert found["verdict"] == "pass" and found["belief"]["probability"] > 0.9, options
     every = Sides(RuntimeError("it broke")).run("mean", rubric, 3, [is_strong], sure=90)
     assert every["cases"][0]["status"] == "target-error"
+
+
+@pytest.mark.parametrize("asks_all", [False, True])
+def test_a_further_attempt_is_run_where_no_look_is_left_and_it_can_decide(
+    asks_all: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judges disagree about the first one and stay with that. With `--all-cases` too: that the
+    case has an answer is not all that is asked for.
+    """
+
+    class Asking(SuiteAsking):
+        def __post_init__(self) -> None:
+            self.asks_all = asks_all
+            super().__post_init__()
+
+    monkeypatch.setattr("honestone.app.suites.sure.SuiteAsking", Asking)
+    world = Sides("first", "strong", "third")
+    found = world.run("pass@k", ["It holds"], 3, [yes, is_strong, yes], sure=95)
+    assert found["verdict"] == "pass" and world.runs == 2
+
+
+def test_a_further_attempt_that_cannot_decide_is_not_run() -> None:
+    """What keeps the suite from its bar is the case that was run once."""
+    world = World({"x": ["open"], "y": ["good"]})
+    panel = [world.judge("a"), lambda request: _all(request, met=True), world.judge("b")]
+    cases = [
+        {"id": "x", "input": "x", "rubric": ["It holds"]},
+        {
+            "id": "y",
+            "input": "y",
+            "attempts": 3,
+            "attempt_rule": "pass@k",
+            "rubric": ["It holds"],
+        },
+    ]
+    found = honestone.run_suite(cases, target=world.target, judges=panel, sure=95)
+    assert found.verdict != "pass" and world.runs["y"] == 1
+
+
+def _all(request: Mapping[str, Any], *, met: bool) -> dict[str, Any]:
+    return {"criteria": {c["id"]: {"met": met} for c in request["criteria"]}}

@@ -343,13 +343,32 @@ class SuiteAsking:
     def _next_attempts(
         self, belief: SuiteBelief, matters: Mapping[Key, float], more: Mapping[str, float]
     ) -> list[str]:
-        """The cases whose next attempt tells more than any further look."""
+        """The cases whose next attempt tells more than any further look. Where no look is left that
+        tells, what can still decide it is worth a run.
+        """
         if self.asks_all:  # each case has to have an answer
             known = belief.by_case()
-            return [id for id in more if id not in known][:FIRST_AT_ONCE]
-        if not more or max(more.values()) < max(matters.values(), default=LEAST_MATTERS):
+            if unknown := [id for id in more if id not in known]:
+                return unknown[:FIRST_AT_ONCE]
+        if not more:
             return []
-        return most_open(more)[:FIRST_AT_ONCE]
+        tells = max(more.values()) >= max(matters.values(), default=LEAST_MATTERS)
+        is_last = self._when_stuck >= MOST_WHEN_STUCK and self._is_stuck(belief, matters)
+        if tells or ((not matters or is_last) and self._may_turn(belief)):
+            return most_open(more)[:FIRST_AT_ONCE]
+        return []
+
+    def _may_turn(self, belief: SuiteBelief) -> bool:
+        """Whether it is open, and what has no look yet can decide it."""
+        chance = belief.chance
+        if chance is None or chance.low >= self.target or chance.high <= self._out:
+            return False
+        return chance.high >= self.target or chance.low <= self._out
+
+    @property
+    def _out(self) -> float:
+        """The probability below which the bar is out of reach."""
+        return 1.0 - self.target if self.hopeless is None else self.hopeless
 
     def _most_open(self, matters: Mapping[Key, float]) -> list[Key]:
         """Of attempts that are equally open, the one with fewer looks."""
@@ -475,8 +494,7 @@ class SuiteAsking:
             return True
         if any(one.seen and one.is_short for one in self._waiting.values()):
             return False
-        out = 1.0 - self.target if self.hopeless is None else self.hopeless
-        is_met, is_out = chance.low >= self.target, chance.high <= out
+        is_met, is_out = chance.low >= self.target, chance.high <= self._out
         return self._seen >= LEAST_LOOKS and (is_met or is_out)
 
     def _has_unseen(self, belief: SuiteBelief) -> bool:
