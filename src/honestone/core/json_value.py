@@ -123,7 +123,11 @@ def json_once(text: str | bytes) -> Json:
     twice in one object: then it is open which of the two was meant. RecursionError for one that is
     nested too deeply.
     """
-    value: Json = json.loads(text, object_pairs_hook=each_once)
+    value: Json
+    if isinstance(text, str) and not text.startswith("\ufeff"):
+        value = _EACH_ONCE.decode(text)  # `loads` with a hook makes a decoder for each text
+    else:
+        value = json.loads(text, object_pairs_hook=each_once)
     return value
 
 
@@ -178,6 +182,9 @@ def each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(found) < len(pairs):
         raise ValueError("it names a key twice")
     return found
+
+
+_EACH_ONCE: Final = json.JSONDecoder(object_pairs_hook=each_once)
 
 
 def fence_of(*texts: str) -> str:

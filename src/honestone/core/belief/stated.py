@@ -6,6 +6,7 @@ A probability is cut and never rounded up, and it says 100 % only where code alo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import ceil, log
 from typing import Final, Literal
 
@@ -245,6 +246,7 @@ def sure_percent(belief: StatedBelief) -> str:
     return chance_words(belief.probability, is_fine=is_fine)
 
 
+@lru_cache(maxsize=1_024)
 def sure_sentence(belief: StatedBelief) -> str:
     """`97% sure that the contract is met (asked: 95%), after 5 looks of 3 judges`."""
     claim = f"{sure_percent(belief)} that {belief.subject}"

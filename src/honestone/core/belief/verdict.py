@@ -312,11 +312,9 @@ class TextBelief:
         found = self._histories.get(key)
         if found is None:
             rows = self._counts.get(key, {})
-            found = self._histories[key] = tuple(
-                sorted(
-                    [JudgeAnswers(yes, no, held_out) for (_, held_out), (yes, no) in rows.items()]
-                )
-            )
+            answers = [JudgeAnswers(yes, no, held_out) for (_, held_out), (yes, no) in rows.items()]
+            answers.sort()
+            found = self._histories[key] = tuple(answers)
         return found
 
     @cached_property

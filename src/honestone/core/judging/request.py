@@ -39,12 +39,12 @@ class Request(Struct, frozen=True, kw_only=True):
     @property
     def controls(self) -> tuple[int, ...]:
         """The numbers of the items whose answer is known to be no."""
-        return tuple(number for number in (self.canary, self.claim) if number is not None)
+        return tuple([number for number in (self.canary, self.claim) if number is not None])
 
     @property
     def absent(self) -> tuple[str, ...]:
         """What the control items name, in lower case: nothing of it is in the text."""
-        return tuple(words for words in (self.control_word, self.claimed) if words is not None)
+        return tuple([words for words in (self.control_word, self.claimed) if words is not None])
 
 
 class FileOfRequest(TypedDict):

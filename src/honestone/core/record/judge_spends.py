@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import (
-    TYPE_CHECKING,
-)
-
-from honestone.core.judging.ballot import (
-    CHECK,
-)
-from honestone.core.judging.spend import Spend
-
-if TYPE_CHECKING:
-    pass
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from honestone.core.events import BallotCast, JudgesAnswered, ProbeAnswered
+from honestone.core.judging.ballot import CHECK
+from honestone.core.judging.spend import Spend
 
 if TYPE_CHECKING:
     from honestone.core.events import Event
@@ -74,4 +67,4 @@ def _of_judge(spend: Spend) -> Spend:
     """The judge's part of a spend: all but the call of the target, which has no cost of its own
     here.
     """
-    return spend.without(Spend(target_calls=spend.target_calls))
+    return replace(spend, target_calls=0)
