@@ -165,12 +165,8 @@ def _refuse_belief_by_name(request: ImprovementRequest, tasks: SuitePlan) -> Non
     """Raises UsageError where `belief` was asked for and judges cannot be asked by need. What code
     alone judges is decided as keep-best decides it, as by a rubric.
     """
-    if request.policy == "belief" and _asks_judges(tasks) and not can_be_asked_by_need(tasks):
-        raise UsageError(
-            "--policy belief asks judges again about one attempt of each case, which cannot be done here",
-            hint="leave out --repeat, --batch, `attempts` and `depends_on`, and name a judge that may look twice;"
-            " or leave out --policy",
-        )
+    if request.policy == "belief" and _asks_judges(tasks):
+        _require_by_need(tasks, "--policy belief", "--repeat, --batch, ", "--policy")
 
 
 def _require_statable(request: ImprovementRequest, tasks: SuitePlan) -> None:
@@ -190,10 +186,19 @@ def _require_statable(request: ImprovementRequest, tasks: SuitePlan) -> None:
             "--sure is what the policy belief decides by; keep-best has a rule of its own",
             hint="leave one of --sure (or `sure:`) and --policy out",
         )
+    # What else asks judges in another way was refused with the suite.
+    _require_by_need(tasks, "--sure", "", "--sure")
+
+
+def _require_by_need(tasks: SuitePlan, asker: str, options: str, instead: str) -> None:
+    """Raises UsageError where judges cannot be asked by need, as `asker` does. `options` are those
+    to leave out; without `instead` nothing asks so.
+    """
     if not can_be_asked_by_need(tasks):
         raise UsageError(
-            "--sure asks judges again about one attempt of each case, which cannot be done here",
-            hint="leave out `attempts` and `depends_on`, and name a judge that may look twice; or leave out --sure",
+            f"{asker} asks judges again about one attempt of each case, which cannot be done here",
+            hint=f"leave out {options}`attempts` and `depends_on`, and name a judge that may look twice;"
+            f" or leave out {instead}",
         )
 
 

@@ -66,8 +66,8 @@ class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a suite says besides its cases. Paths are from the folder that the order was made in;
     `files` are those that the suite was read from. `unused`: keys of rubrics that only cases have
-    which are skipped. `sure` (0-1) and
-    `max_looks` are those of the run, whether the suite or the command said them.
+    which are skipped. `sure` (0-1) and `max_looks` are those of the run, whether the suite or the
+    command said them.
     """
 
     dialect: str

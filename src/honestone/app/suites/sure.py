@@ -41,8 +41,8 @@ def require_askable_suite(
 
 
 def can_be_asked_by_need(plan: SuitePlan) -> bool:
-    """Whether looks can be bought one at a time: one attempt of each case, in no order, of judges
-    that can be asked again.
+    """Whether `improve` can buy looks one at a time: about one attempt of each case, in no order,
+    of judges that can be asked again. `eval` under `sure` takes several attempts and an order, too.
     """
     judging = plan.judging
     return (
