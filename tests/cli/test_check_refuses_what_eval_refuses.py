@@ -190,3 +190,15 @@ def test_a_file_that_code_reads_is_tried(desk: Desk, command: str) -> None:
     assert run("--sandbox", "none").code == 0 or command.endswith("check")
     allowed = run("--allow-outside", "shared")
     assert allowed.code == 0, allowed
+
+
+def test_a_name_that_no_file_can_have_is_not_there(desk: Desk) -> None:
+    name = "a" * 300
+    desk.file("grade.py", f"def grade(output, context):\n    return open('{name}').read()\n")
+    check = {"script": {"language": "python", "file": "grade.py", "function": "grade"}}
+    case = {"id": "one", "input": "good", "checks": [check]}
+    desk.file("s.yaml", json.dumps({"suite": 1, "target": "cmd:cat", "cases": [case]}))
+    checked = desk.run("suite", "check", "s.yaml")
+    assert checked.code == 2, checked
+    assert "case `one`" in checked.err and "(grade.py:2)" in checked.err
+    assert "which is not there" in checked.err

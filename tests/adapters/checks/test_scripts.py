@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from honestone.adapters.checks import CheckRunner
+from honestone.adapters.checks import CheckRunner, scripts
 from honestone.core.artifact import Entry, Version
 from honestone.core.checking.check_problems import read_check
 from honestone.core.errors import UsageError
@@ -241,3 +241,25 @@ def test_its_files_are_part_of_the_identity(tmp_path: Path) -> None:
         assert runner.judging_files([check]) == [tmp_path / "g.py"]
         (tmp_path / "g.py").write_text((tmp_path / "g.py").read_text() + "# another\n")
         assert CheckRunner(tmp_path).identity(check) != before
+
+
+def test_code_that_checks_share_is_tried_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each try starts a program in a sandbox."""
+    tried = list[Any]()
+    run = scripts.code.run_confined
+
+    def counted(*words: Any, **more: Any) -> Any:
+        tried.append(words)
+        return run(*words, **more)
+
+    monkeypatch.setattr(scripts.code, "run_confined", counted)
+    (tmp_path / "words.txt").write_text("good")
+    (tmp_path / "grade.py").write_text("def grade(output, context):\n    open('words.txt')\n")
+    value = {"language": "python", "file": "grade.py", "function": "grade"}
+    checks = [read_check({"script": value}) for _ in range(5)]
+    runner = CheckRunner(tmp_path)
+    for check in checks:
+        runner.preflight([check])
+    assert len(tried) == 1

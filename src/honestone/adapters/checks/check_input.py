@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -45,6 +45,13 @@ class Setting(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def sandbox(self) -> Sandbox:
         return Sandbox.choose(self.sandbox_choice)
+
+    @cached_property
+    def unread(self) -> dict[tuple[Path | None, ...], Collection[str]]:
+        """Files that code was found not to be able to open: by the folders that it sees and, after
+        None, the files that were tried.
+        """
+        return {}
 
     @cached_property
     def hidden(self) -> tuple[Path, ...]:

@@ -86,14 +86,18 @@ def _require_reads(script: Script, check: Check, setting: Setting) -> None:
     if not reads:
         return
     paths = [(place if one.of_file else setting.base) / one.name for one in reads]
-    unread = run_coroutine(_unread(script, check, setting, paths))
+    # Cases share their code, and each try starts a program.
+    asked = (*_visible(script, setting), None, *paths)
+    if asked not in setting.unread:
+        setting.unread[asked] = run_coroutine(_unread(script, check, setting, paths))
+    unread = setting.unread[asked]
     for one, path in zip(reads, paths, strict=True):
         if str(path) not in unread:
             continue
         where = "" if script.file is None else f" ({script.file}:{one.line})"
         reader = f"the code of the check `{check.name}`{where} reads `{visible(one.name, 80)}`"
         folder = "code's file" if one.of_file else "suite or rubric"
-        if path.exists():
+        if _is_there(path):
             raise UsageError(
                 f"{reader}, which code may not read",
                 hint=f"move it into the folder of the {folder}, or name its folder with --allow-outside",
@@ -104,13 +108,23 @@ def _require_reads(script: Script, check: Check, setting: Setting) -> None:
         )
 
 
+def _is_there(path: Path) -> bool:
+    """Also what is in a folder that cannot be looked into, but no name that no file can have."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
 # Prints those of the paths that it is given that cannot be opened, as JSON.
 _OPEN_EACH: Final = """\
 import json, sys
 def opens(path):
     try:
         open(path).close()
-    except OSError:
+    except (OSError, ValueError):
         return False
     return True
 print(json.dumps([path for path in json.load(sys.stdin) if not opens(path)]))
