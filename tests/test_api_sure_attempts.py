@@ -245,6 +245,19 @@ def test_a_text_that_most_attempts_gave_weighs_more_in_their_mean() -> None:
         assert found["belief"]["looks"] == world.calls.total()
 
 
+@pytest.mark.parametrize("last", ["weak", "strong 4"])
+def test_a_mean_takes_a_part_of_a_penalty_for_each_text(last: str) -> None:
+    """A rubric with a penalty ended the run. Every good text costs half of what it brings."""
+    penalty = {"id": "p", "requirement": "It is long", "weight": -2}
+    for threshold, verdict in ((30, "pass"), (70, "fail")):
+        rubric = {"threshold": threshold, "floor": 0, "criteria": [*JUDGED, penalty]}
+        for outputs in (("strong 1", "strong 1", "strong 1", last), ("strong 1", "strong 2")):
+            world = Sides(*outputs)
+            found = world.run("mean", rubric, len(outputs), [is_strong] * 5)
+            assert found["verdict"] == verdict, (threshold, outputs)
+            assert (found["belief"]["probability"] > 0.5) is (verdict == "pass")
+
+
 def test_what_code_settles_of_an_attempt_does_not_say_which_is_best() -> None:
     """The one that misses the check has the highest marks."""
     rubric = {"threshold": 0, "floor": 0, "criteria": [CODE, *JUDGED]}

@@ -60,14 +60,23 @@ def _pooled(rubric: Rubric, times: tuple[int, ...]) -> Rubric:
     if found is None:
         if len(_POOLED) >= _MOST:
             _POOLED.clear()
-        criteria = tuple(_copies(one, times) for one in rubric.criteria)
+        criteria = _copies_of(rubric.criteria, times)
         found = _POOLED[key] = rubric, replace(rubric, criteria=criteria)
     return found[1]
 
 
-def _copies(criterion: Criterion, times: tuple[int, ...]) -> Criterion:
-    # A penalty has no children, so of texts that count unequally often its mean is not weighted.
-    if criterion.items and len(set(times)) > 1 and not criterion.is_penalty:
+def _copies(criterion: Criterion, times: tuple[int, ...]) -> tuple[Criterion, ...]:
+    # A penalty has one item, so each text has its own part of it.
+    if criterion.is_penalty:
+        return tuple(
+            replace(
+                criterion,
+                id=_name(criterion.id, number),
+                weight=criterion.weight * Fraction(count, sum(times)),
+            )
+            for number, count in enumerate(times)
+        )
+    if criterion.items and len(set(times)) > 1:
         children = (
             Criterion(
                 id=_name(criterion.id, number),
@@ -78,13 +87,15 @@ def _copies(criterion: Criterion, times: tuple[int, ...]) -> Criterion:
             )
             for number, count in enumerate(times)
         )
-        return replace(criterion, items=(), children=tuple(children))
-    return replace(
-        criterion,
-        items=tuple(
-            replace(item, id=_name(item.id, number))
-            for number in range(len(times))
-            for item in criterion.items
-        ),
-        children=tuple(_copies(child, times) for child in criterion.children),
+        return (replace(criterion, items=(), children=tuple(children)),)
+    items = (
+        replace(item, id=_name(item.id, number))
+        for number in range(len(times))
+        for item in criterion.items
     )
+    below = _copies_of(criterion.children, times)
+    return (replace(criterion, items=tuple(items), children=below),)
+
+
+def _copies_of(criteria: Iterable[Criterion], times: tuple[int, ...]) -> tuple[Criterion, ...]:
+    return tuple(copy for one in criteria for copy in _copies(one, times))
