@@ -410,15 +410,16 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
             used.append((self.target_name, self.target.identity))
         return contacts(self.workspace, used)
 
-    def as_column(self, name: str) -> SuitePlan:
-        """The same plan as one column of a table, under a name of its own in the record."""
-        return replace(self, subject=replace(self.subject, note=f"column {name}"))
-
     async def close(self) -> None:
         for seat in self.seats:
             await seat.judge.close()
         if self.target is not None:
             await self.target.close()
+
+
+def as_column(plan: SuitePlan, name: str) -> SuitePlan:
+    """The same plan as one column of a table, under a name of its own in the record."""
+    return replace(plan, subject=replace(plan.subject, note=f"column {name}"))
 
 
 def unread_artifact(plan: SuitePlan) -> list[str]:

@@ -102,7 +102,7 @@ DEAD_AFTER = 3
 
 
 class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of a run, which all hold at once: there is no unlimited run. `patience`: rounds
+    """The limits of a run, which all hold at once: every run has some. `patience`: rounds
     without progress. `usd`: the limit on priced calls; None for no limit on money.
     """
 

@@ -54,7 +54,7 @@ def in_order(waits_for: Mapping[str, Sequence[str]], ids: Iterable[str]) -> list
 
 def with_needed(waits_for: Mapping[str, Sequence[str]], ids: Iterable[str]) -> list[str]:
     """The ids as they are given, each of them right after those that it waits for, of those in
-    `waits_for`. There is no circle.
+    `waits_for`. They form a graph without a circle.
     """
     ordered: dict[str, None] = {}
     for id in ids:

@@ -19,7 +19,7 @@ from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.suites.comparing.skill_run import skill_alone
 from honestone.app.suites.costs import suite_cost
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, unread_artifact
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, as_column, unread_artifact
 from honestone.app.suites.planning import plan_columns
 from honestone.app.suites.running.run import SuiteResult, judge_again, run_suite
 from honestone.app.suites.running.side_run import SideRun, unfinished
@@ -206,7 +206,7 @@ class TableRun:
         them is being run.
         """
         plan = plans[0]
-        named = {name: one.as_column(name) for name, one in name_columns(plans).items()}
+        named = {name: as_column(one, name) for name, one in name_columns(plans).items()}
         who = ", ".join(dict.fromkeys(one.target_name for one in plans))
         for note in (
             suite_cost(plan, len(plans), each="column", of=line(who, 120)),
