@@ -92,7 +92,7 @@ def test_whether_a_judge_is_left_is_known_without_a_price(monkeypatch: pytest.Mo
     looking = Looking(rubric=RUBRIC, judges=judges, looks={"a": looks("+-"), "b": looks("+")})
     asking: Any = SimpleNamespace(looking=looking)
     done: Any = None
-    one = _Waiting(Case(id="a", rubric=RUBRIC), asking, TextBelief(RUBRIC), done, "t")
+    one = _Waiting(Case(id="a", rubric=RUBRIC), asking, TextBelief(RUBRIC), done, "t", "o")
     assert one.is_askable
     with pytest.raises(AssertionError, match="priced"):
         looking.least_asked()
