@@ -228,6 +228,11 @@ def test_columns_of_ratings_stay_raters(desk: Desk) -> None:
     assert measured(desk, "agreement", "ranks.csv", "--json")["raters"] == ["ann", "bob"]
     desk.file("t.csv", "id,score,judge\n1,10.5,9\n2,20,21\n3,30,33\n")
     assert measured(desk, "agreement", "t.csv", "--json")["raters"] == ["score", "judge"]
+    desk.file("v.csv", "ann,bob,cy\n1,1,1\n2,2,2\n3,3,3\n4,4,4\n5,4,4\n")
+    found = measured(desk, "agreement", "v.csv", "--json")
+    assert found["raters"] == ["ann", "bob", "cy"] and found["raw_agreement"] < 1
+    desk.file("w.csv", f"a,b\n{'1' * 5000},1\n2,1\n3,1\n")
+    assert "internal error" not in desk.run("agreement", "w.csv").err
     desk.file("u.csv", "id,a\n1,yes\n2,no\n")
     refused = desk.run("agreement", "u.csv")
     assert refused.is_refusal and "`id` names the rows" in refused.err

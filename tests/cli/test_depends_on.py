@@ -115,6 +115,7 @@ def test_what_cannot_be_waited_for_is_refused(desk: Desk, names: list[str], why:
     suite(desk, {"id": "a", "input": "good 1", "depends_on": names})
     ended = desk.run("eval", "s.yaml")
     assert ended.code == 2 and why in ended.err and "s.yaml:1:" in ended.err
+    assert ended.err.count("case `a`") == 1
     assert not (desk.folder / "order.txt").exists()
 
 

@@ -21,11 +21,13 @@ from test_suite_file import errors, source
 from honestone.core.errors import FileError, UsageError
 from honestone.core.suite.case import Case, case_document
 from honestone.formats.rubric.rubric_file import read_rubric
+from honestone.formats.suite.code_context import case_context, without_context
 from honestone.formats.suite.filling import fill_text
 from honestone.formats.suite.suite_file import _SuiteReading
 from honestone.formats.suite.suite_tables import cases_in
 from honestone.formats.suite.suite_write import dump_suite
 from honestone.formats.syntax.marked import read_marked
+from honestone.interop.recognise import read_any_suite
 
 ASKS = 'suite: 1\ndefaults: {input: "What is {{ city }}?", checks: [{contains: "{{ want }}"}]}\n'
 ROWS = '{"id": "paris", "vars": {"city": "Paris", "want": "Paris"}}\n{"id": "lima", "vars": {"city": "Lima", "want": 7.50}}\n'
@@ -606,3 +608,45 @@ def test_a_table_that_breaks_off_says_what_is_wrong_in_all_of_it(tmp_path: Path)
         if "cases.jsonl" in str(one.place)
     }
     assert {"1", "2", "3", "4"} <= lines
+
+
+def test_code_is_given_vars_as_values(tmp_path: Path) -> None:
+    """Texts are filled with what is written; and what a check writes of `vars` and `test` counts
+    entry by entry.
+    """
+    suite = {
+        "suite": 1,
+        "target": "cmd:cat",
+        "prompts": [
+            {"label": "a", "input": "w {{ w }}"},
+            {"label": "b", "input": "again {{ w }}"},
+        ],
+        "cases": [
+            {
+                "id": "one",
+                "vars": {"w": 3, "x": "3"},
+                "metadata": {"m": 1},
+                "checks": [
+                    {
+                        "script": {"language": "python", "code": "True"},
+                        "context": {"vars": {"y": 1}, "test": {"z": 2}},
+                    }
+                ],
+            }
+        ],
+    }
+    file = tmp_path / "s.json"
+    file.write_text(json.dumps(suite))
+    (case,) = read_any_suite(file).suite.cases
+    (criterion,) = case.rubric.criteria
+    check = criterion.items[0].check
+    assert check is not None
+    assert check.options["context"] == {
+        "vars": {"w": 3, "x": "3", "y": 1},
+        "test": {"description": None, "metadata": {"m": 1}, "z": 2},
+    }
+    assert case.prompts["a"][0].content == "w 3"
+    known = case_context({"w": 3, "x": "3"}, {"m": 1})
+    again = without_context(case.rubric, known).criteria[0].items[0].check
+    assert again is not None
+    assert again.options["context"] == {"vars": {"y": 1}, "test": {"z": 2}}

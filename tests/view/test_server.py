@@ -22,8 +22,11 @@ from urllib.parse import quote, urljoin, urlsplit
 import pytest
 
 from cli.desk import Desk
+from honestone.core.errors import UsageError
 from honestone.core.numbers import percent
 from honestone.view.access import Access, PageSessions
+from honestone.view.server import ViewOptions as _Options
+from honestone.view.server import _listen
 
 EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover=alert(3) x="{{7*7}}\u202e'
 PATIENCE = 30.0  # seconds for a line of the server
@@ -501,3 +504,9 @@ def test_a_table_is_shown_by_page_and_leads_to_each_cell(shown: tuple[Desk, Serv
     assert "2 cases" in server.get(f"/run/{document['run']}?differ=1")
     assert "1 case<" in server.get(f"/run/{document['run']}?q=a/b")
     assert "0 cases" in server.get(f"/run/{document['run']}?status=skipped")
+
+
+@pytest.mark.parametrize("port", [-1, 99999])
+def test_a_port_that_no_server_can_have(port: int) -> None:
+    with pytest.raises(UsageError, match="`port` must be 0 to 65535"):
+        _listen(_Options(port=port))

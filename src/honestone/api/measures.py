@@ -297,9 +297,10 @@ def _label_on_page(
     from honestone.view.labelling import label_until_done
 
     require_rater(rater)
-    if labels is not None and labels.suffix.lower() == ".csv":
+    if labels is not None and labels.suffix.lower() != ".jsonl":
         raise UsageError(
-            "a table has no place for what the page keeps", hint="name a labels file NAME.jsonl"
+            f"the page keeps labels in a file NAME.jsonl, not in `{labels}`",
+            hint="name a labels file NAME.jsonl",
         )
     if page.opens and page.port is None and not has_screen():
         raise UsageError(

@@ -125,7 +125,7 @@ def _with_shared_code(suite: Suite, written: WrittenCases) -> Suite:
             case,
             rubric=without_context(
                 case.rubric,
-                case_context(written.variables.get(case.id, {}), case.description, case.metadata),
+                case_context(written.variables.get(case.id, {}), case.metadata),
             ),
         )
         for case in suite.cases

@@ -249,17 +249,26 @@ def _names_rows(table: _Table, name: str) -> bool:
     # rows of a table whose ratings repeat.
     if all(number_of(cell) is None for cell in cells):
         return True
-    return _count_rows(cells) and any(
-        _repeats(table, other) for other in table.columns if other != name
+    others = [other for other in table.columns if other != name]
+    return (
+        _count_rows(cells)
+        and any(_repeats(table, other) for other in others)
+        and not _shares_scale(table, cells, others)
     )
 
 
 def _count_rows(cells: Sequence[str]) -> bool:
     """Whether cells are whole numbers, each one more than that of the row before."""
-    if not all(cell.isascii() and cell.isdecimal() for cell in cells):
+    if not all(cell.isascii() and cell.isdecimal() and len(cell) <= 18 for cell in cells):
         return False
     first = int(cells[0])
     return all(int(cell) == number for number, cell in enumerate(cells, first))
+
+
+def _shares_scale(table: _Table, cells: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether half or more of the numbers are in other columns, too: then they are ratings."""
+    known = {number_of(_cell_text(row.get(other))) for _, row in table.rows for other in others}
+    return 2 * sum(number_of(cell) in known for cell in cells) >= len(cells)
 
 
 def _repeats(table: _Table, name: str) -> bool:

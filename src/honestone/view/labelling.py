@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, Final
 
@@ -55,12 +55,12 @@ def label_until_done(session: LabelSession, port: int | None, *, opens: bool) ->
 
     async def serving() -> None:
         stopped, event_loop = asyncio.Event(), asyncio.get_running_loop()
-        # Ctrl-C is an end like any other: what was answered so far is the result.
-        with suppress(NotImplementedError, RuntimeError):
-            event_loop.add_signal_handler(signal.SIGINT, stopped.set)
         stopper = STOPPER.get()
         end = partial(event_loop.call_soon_threadsafe, stopped.set)
         server = Serving(LabelSite(session, end), ViewOptions(port=port), _PATH)
+        # Ctrl-C is an end like any other: what was answered so far is the result.
+        with suppress(NotImplementedError, RuntimeError):
+            event_loop.add_signal_handler(signal.SIGINT, stopped.set)
         with nullcontext() if stopper is None else stopper.ending(end):
             await server.run(lambda: announce(server.address), stopped)
 
@@ -70,8 +70,22 @@ def label_until_done(session: LabelSession, port: int | None, *, opens: bool) ->
             open_page(address)
 
     if session.untouched:
-        with on_sigterm(_interrupt):
+        with on_sigterm(_interrupt), _own_interrupt():
             asyncio.run(serving())
+
+
+@contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """At the end Ctrl-C does again what the caller had it do: an event loop puts back the usual."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def _interrupt() -> None:

@@ -175,6 +175,8 @@ def _reached(host: str) -> str:
 
 def _listen(options: ViewOptions) -> socket.socket:
     first = PORT if options.port is None else options.port
+    if not 0 <= first <= 65535:
+        raise UsageError(f"`port` must be 0 to 65535, not {first}")
     for port in range(first, first + (_TRIED if options.port is None else 1)):
         try:
             return _bound(options.host, port)

@@ -23,7 +23,7 @@ from honestone.core.suite.case import Case, Expect, Message
 from honestone.formats.rubric.check_words import check_in_words
 from honestone.formats.rubric.rubric_file import UncheckedRubric
 from honestone.formats.suite.code_context import case_context, with_context
-from honestone.formats.suite.filling import FILLED, Words, fill_node, fill_text, words_of
+from honestone.formats.suite.filling import FILLED, Words, fill_node, fill_text, values_of, words_of
 from honestone.formats.suite.places import Places
 from honestone.formats.suite.value_reading import RubricPart, SuitePrompt, SuiteValueReading
 from honestone.formats.syntax.document import ReadRubric
@@ -73,6 +73,8 @@ class CaseReading(SuiteValueReading):
         # The rubric of all cases that bring no rubric, checks or vars of their own.
         self._common: Rubric | None = None
         self.case_places: Mapping[str, str] = {}
+        # By id, of a suite of several prompts: the vars of a case as values, as code is given them.
+        self.case_values: dict[str, Mapping[str, object]] = {}
         self.id_places = Places(marked.name)
         # Of prompts that a case could not fill in: the label, and what was said.
         self.unfilled_prompts: set[tuple[str, str]] = set()
@@ -131,7 +133,8 @@ class CaseReading(SuiteValueReading):
             return None
         if "prompts" in suite:
             got |= self._asked(path, got, suite["prompts"])
-            known = case_context(self.words, got.get("description"), got.get("metadata", _NONE))
+            values = values_of(self.marked.node(path))
+            known = case_context(values, got.get("metadata", _NONE))
             rubric = with_context(rubric, known)
         elif "prompts" in got:
             self.require_prompts(got["prompts"], (), (*path, "prompts"), "a case")
@@ -185,8 +188,14 @@ class CaseReading(SuiteValueReading):
         if not asked:
             return {}  # why is a problem
         first = next(iter(asked.values()))
+        if len(prompts) > 1:
+            self.case_values[got["id"]] = {**known, **values_of(self.marked.node(path))}
         return (
-            {"input": first, "prompts": asked, "variables": known}
+            {
+                "input": first,
+                "prompts": asked,
+                "variables": known,
+            }
             if len(prompts) > 1
             else {"input": first, "prompts": {}}
         )

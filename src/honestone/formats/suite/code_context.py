@@ -1,5 +1,5 @@
 """What the code of a case's checks is given of the case without being written: in a suite with
-`prompts`, its vars, its description and its metadata.
+`prompts`, its vars and its metadata.
 """
 
 from __future__ import annotations
@@ -17,19 +17,22 @@ _CONTEXT: Final = "context"
 
 
 def case_context(
-    variables: Mapping[str, object], description: str | None, metadata: Mapping[str, object]
+    variables: Mapping[str, object], metadata: Mapping[str, object]
 ) -> dict[str, Json]:
     """The context of a case, in promptfoo's words."""
-    test = {"description": description, "metadata": metadata}
+    # promptfoo writes a description of a test; a case has none.
+    test = {"description": None, "metadata": metadata}
     found: dict[str, Json] = json.loads(json.dumps({"vars": variables, "test": test}, default=str))
     return found
 
 
 def with_context(rubric: Rubric, known: Mapping[str, Json]) -> Rubric:
-    """The rubric with `known` in the context of its code; what is written there counts."""
+    """The rubric with `known` in the context of its code; what is written there counts, of `vars`
+    and `test` each entry by itself.
+    """
 
     def change(check: Check) -> Check:
-        return _with(check, {**known, **_written(check)})
+        return _with(check, _merged(known, _written(check)))
 
     return _changed(rubric, change)
 
@@ -39,18 +42,26 @@ def without_context(rubric: Rubric, known: Mapping[str, Json]) -> Rubric:
 
     def change(check: Check) -> Check:
         written = _written(check)
-        if not known.keys() <= written.keys():
-            return check
-        return _with(
-            check,
-            {
-                name: value
-                for name, value in written.items()
-                if name not in known or known[name] != value
-            },
-        )
+        left = dict[str, Json]()
+        for name, value in written.items():
+            usual = known.get(name)
+            if isinstance(value, Mapping) and isinstance(usual, Mapping):
+                own = {one: of for one, of in value.items() if one not in usual or usual[one] != of}
+                left |= {name: own} if own else {}
+            elif name not in known or usual != value:
+                left[name] = value
+        return _with(check, left) if _merged(known, left) == written else check
 
     return _changed(rubric, change)
+
+
+def _merged(known: Mapping[str, Json], written: Mapping[str, Json]) -> dict[str, Json]:
+    merged = {**known, **written}
+    for name, usual in known.items():
+        own = merged[name]
+        if isinstance(usual, Mapping) and isinstance(own, Mapping):
+            merged[name] = {**usual, **own}
+    return merged
 
 
 def _changed(rubric: Rubric, change: Callable[[Check], Check]) -> Rubric:

@@ -44,6 +44,16 @@ def words_of(case: Node) -> Words:
     return {key.raw or "": value.raw or "" for key, value in words.children.values()}
 
 
+def values_of(case: Node) -> Mapping[str, object]:
+    """The vars of a case as values: a number is one."""
+    if not isinstance(case.children, dict) or "vars" not in case.children:
+        return {}
+    _, words = case.children["vars"]
+    if not isinstance(words.children, dict):
+        return {}
+    return {key.raw or "": value.value for key, value in words.children.values()}
+
+
 def has_holes(node: Node) -> bool:
     """Whether anything in it would be filled in."""
     if node.kind == "scalar":

@@ -55,7 +55,7 @@ def _read_suite(document: Document, keep: KeepCases | None) -> SuiteSource:
     suite = reading.suite(keep)
     written = None
     if suite.prompts:
-        variables = {case.id: case.variables for case in suite.cases}
+        variables = {case.id: reading.case_values.get(case.id, {}) for case in suite.cases}
         written = WrittenCases(
             prompts=reading.written_prompts, defaults={}, variables=variables, tables={}
         )
@@ -180,7 +180,7 @@ class _SuiteReading(CaseReading):
             return
         for id, why in wrong_dependencies({case.id: case.depends_on for case in cases}):
             index = next(index for index, case in enumerate(cases) if case.id == id)
-            self.problem(f"case `{id}`: {why}", ("cases", index, "depends_on"))
+            self.problem(why, ("cases", index, "depends_on"))
 
     def _gathered(self) -> Iterator[int]:
         """Build the list of all cases, and yield the number of each as soon as it is in the list.

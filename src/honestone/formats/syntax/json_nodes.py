@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import partial
 from operator import eq
 from tempfile import TemporaryFile
-from typing import Any, Final, SupportsIndex, cast
+from typing import Any, Final, NoReturn, SupportsIndex, cast
 from weakref import finalize
 
 from honestone.core.errors import FileError
@@ -265,6 +265,38 @@ class _Drawn(list[Any]):
         return isinstance(other, list) and len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None
+
+    def __reversed__(self) -> Iterator[Any]:
+        return map(self._draw, reversed(self._numbers))
+
+    def __add__(self, other: list[Any]) -> list[Any]:
+        return [*self, *other]
+
+    def __radd__(self, other: list[Any]) -> list[Any]:
+        return [*other, *self]
+
+    def __mul__(self, times: SupportsIndex) -> list[Any]:
+        return list(self) * times
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def copy(self) -> list[Any]:
+        return list(self)
+
+    def count(self, value: Any) -> int:
+        return sum(one == value for one in self)
+
+    def index(self, value: Any, *between: SupportsIndex) -> int:
+        return list(self).index(value, *between)
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("this list is never changed: change list(it)")
+
+    append = extend = insert = pop = remove = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
 
 class DrawnNodes(_Drawn):
