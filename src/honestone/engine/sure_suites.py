@@ -311,14 +311,14 @@ class SuiteAsking:
         is_first = bool(short) or self._begun < len(self._cases)
         left = self.most - self._looks
         if left <= 0 and not (is_first and self.paid_before is not None):
-            return self._used_up
+            return used_up(self.most, of_split=self.paid_before is not None)
         if short:
             most = FIRST_AT_ONCE if self.paid_before is not None else min(FIRST_AT_ONCE, left)
             return await self._take(short[:most])
         if self.asks_once and self._begun == len(self._cases):
             return NOT_ASKED
         if lone:
-            return await self._take(self._most_open(lone)[: min(AT_ONCE, left)])
+            return await self._take(self._by_need(lone)[: min(AT_ONCE, left)])
         matters, more = self._open(belief, asked)
         if self._begun < len(self._cases) and self._wants_more(belief, matters, more):
             await self._let_in(lambda: self._begin_cases(FIRST_AT_ONCE))
@@ -333,7 +333,7 @@ class SuiteAsking:
             self._when_stuck += 1
             if self._when_stuck > MOST_WHEN_STUCK:
                 return "not asked: more looks of these judges would not tell"
-        return await self._take(self._most_open(matters)[: min(AT_ONCE, left)])
+        return await self._take(self._by_need(matters)[: min(AT_ONCE, left)])
 
     async def _let_in(self, opens: Callable[[], None]) -> None:
         async with self._changed:
@@ -354,32 +354,19 @@ class SuiteAsking:
             return []
         tells = max(more.values()) >= max(matters.values(), default=LEAST_MATTERS)
         is_last = self._when_stuck >= MOST_WHEN_STUCK and self._is_stuck(belief, matters)
-        if tells or ((not matters or is_last) and self._may_turn(belief)):
+        if tells or ((not matters or is_last) and may_turn(belief, self.target, self._out)):
             return most_open(more)[:FIRST_AT_ONCE]
         return []
-
-    def _may_turn(self, belief: SuiteBelief) -> bool:
-        """Whether it is open, and what has no look yet can decide it."""
-        chance = belief.chance
-        if chance is None or chance.low >= self.target or chance.high <= self._out:
-            return False
-        return chance.high >= self.target or chance.low <= self._out
 
     @property
     def _out(self) -> float:
         """The probability below which the bar is out of reach."""
         return 1.0 - self.target if self.hopeless is None else self.hopeless
 
-    def _most_open(self, matters: Mapping[Key, float]) -> list[Key]:
+    def _by_need(self, matters: Mapping[Key, float]) -> list[Key]:
         """Of attempts that are equally open, the one with fewer looks."""
         fewer = sorted(matters, key=lambda key: self._waiting[key].seen)
         return most_open({key: matters[key] for key in fewer})
-
-    @property
-    def _used_up(self) -> str:
-        if self.paid_before is None:
-            return f"not asked: --max-looks {self.most} are used"
-        return f"not asked: the {self.most} looks at this split are used"
 
     @property
     def _looks(self) -> int:
@@ -434,15 +421,10 @@ class SuiteAsking:
 
     def _open_of_case(self, belief: SuiteBelief, id: str) -> OpenAttempts:
         case = self.record.cases[id]
-        waiting = self._looks_at_case(id)
+        waiting = looks_at_case(self._waiting, self.record.cases[id].case)
         opened = sorted({*(one.number for one in case.attempts), *waiting})
         unseen = belief.expected_unseen
         return open_attempts(case.tried(waiting), opened, belief.passing_of, unseen)
-
-    def _looks_at_case(self, id: str) -> dict[int, AttemptLooks]:
-        numbers = range(1, self.record.cases[id].case.attempts + 1)
-        found = ((number, self._waiting.get((id, number))) for number in numbers)
-        return {number: one.looks for number, one in found if one is not None}
 
     async def _recall(self, asked: Iterable[_Waiting]) -> None:
         """Take in what is on record about the cases that are new here: all of it, since it costs
@@ -553,7 +535,7 @@ class SuiteAsking:
         return self._elsewhere
 
     def _case(self, id: str, one: CaseRecord) -> CaseBelief:
-        waiting = self._looks_at_case(id)
+        waiting = looks_at_case(self._waiting, self.record.cases[id].case)
         return one.believed_with(waiting) if waiting else one.believed_as
 
 
@@ -587,6 +569,28 @@ class SuiteEvaluator(Evaluator):
 
     async def consult(self, question: Question, checks: Sequence[Ballot]) -> list[Consulted]:
         return await self._asking.consult(self.rubric, question, checks)
+
+
+def used_up(most: int, *, of_split: bool) -> str:
+    if of_split:
+        return f"not asked: the {most} looks at this split are used"
+    return f"not asked: --max-looks {most} are used"
+
+
+def may_turn(belief: SuiteBelief, target: float, out: float) -> bool:
+    """Whether a suite is open, and what has no look yet can decide it: the bar is met from the
+    probability `target` on, and out of reach up to `out`.
+    """
+    chance = belief.chance
+    if chance is None or chance.low >= target or chance.high <= out:
+        return False
+    return chance.high >= target or chance.low <= out
+
+
+def looks_at_case(waiting: Mapping[Key, _Waiting], case: Case) -> dict[int, AttemptLooks]:
+    """The looks at each attempt of a case that waits, by its number."""
+    found = ((number, waiting.get((case.id, number))) for number in range(1, case.attempts + 1))
+    return {number: one.looks for number, one in found if one is not None}
 
 
 @dataclass(kw_only=True)

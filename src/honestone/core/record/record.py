@@ -73,6 +73,13 @@ class AttemptRecord(Struct):
     ended: Attempt | None = None
     digest: str | None = None
 
+    def drop_words(self, scorer: Scorer) -> None:
+        """What its numbers come from stays."""
+        if self.produced is not None:
+            self.produced = replace(self.produced, output="", trace=None, diff=None, spend=_NOTHING)
+        if self.ballots is not None:
+            self.ballots = scorer.without_words(self.ballots)
+
 
 class CaseRecord(Struct, kw_only=True):
     """One case of a run. `rubric` is the key of its rubric in the first event, `contract` the
@@ -202,13 +209,7 @@ class CaseRecord(Struct, kw_only=True):
             made.ended = attempt
             self._result = None
         if self.is_brief:
-            self._drop_words(made)
-
-    def _drop_words(self, made: AttemptRecord) -> None:
-        if made.produced is not None:
-            made.produced = replace(made.produced, output="", trace=None, diff=None, spend=_NOTHING)
-        if made.ballots is not None:
-            made.ballots = self.scorer.without_words(made.ballots)
+            made.drop_words(self.scorer)
 
     def whole(self, events: Iterable[Event]) -> CaseRecord:
         """It with its words again, from what is on record of it. A judgement that does not count is
