@@ -563,4 +563,4 @@ def test_the_worker_is_shown_what_failed_in_the_last_run_of_eval(desk: Desk) -> 
     changed = desk.folder / "kitchen/SKILL.md"
     changed.write_text(changed.read_text() + "Be quick.\n")
     again, _ = kitchen.run("--retries", "1")
-    assert "or in the store: the worker is shown no failed tasks" in again.err
+    assert "runs of it in the store: the worker is shown no failed tasks" in again.err

@@ -96,7 +96,7 @@ MaxMinutes: TypeAlias = Annotated[float | None, Option("Time worked on the run."
 FromOutside: TypeAlias = Annotated[
     Sequence[Path],
     Option(
-        "A folder out of the project that a suite's files and the code of its checks may read.",
+        "A folder out of the project that a suite's files, the code of its checks and sandboxed targets may read.",
         metavar="DIR",
     ),
 ]

@@ -153,7 +153,7 @@ def _last_failures(
     if newest is not None:
         return newest.failed
     observer.note(
-        f"no evaluation of {printable(tasks.path)} is on record below {printable(files.root)} or in the store: "
+        f"no evaluation of {printable(tasks.path)} is on record below {printable(files.root)} or among the last {_MOST_RUNS} runs of it in the store: "
         "the worker is shown no failed tasks"
     )
     return []
