@@ -521,7 +521,7 @@ def test_what_the_stages_wrote_fits_the_schema_that_is_published(kind: str, type
     by_hand = typed.folder / f"{'candidates' if kind == 'candidates' else kind}.json"
     files += [by_hand] if by_hand.exists() else []
     files = [path for path in files if plain(path).get("stage") != "promoted"]
-    assert len(files) >= 2
+    assert len(files) >= (1 if kind == "traces" else 2)
     validator = Draft202012Validator(
         json.loads(typed.type(f"honestone skill schema {kind}").stdout)
     )
@@ -539,13 +539,15 @@ def test_the_list_of_what_waits_fits_its_schema(typed: Desk) -> None:
 
 
 def test_its_runs_end_as_its_page_says(typed: Desk) -> None:
-    """One edit is kept on the second try, one is put back, one waits for a person."""
+    """The brief has what failed in `eval`, so one edit is kept on the first try; one is put back,
+    one waits for a person.
+    """
     runs = [
         plain(path) for path in (typed.folder / ".honestone" / "stage" / "pipelines").glob("*.json")
     ]
     ends = {run["decision"]: [one["decision"] for one in run["tries"]] for run in runs}
     assert ends == {
-        "keep": ["revert", "keep"],
+        "keep": ["keep"],
         "revert": ["revert", "reject", "reject"],
         "pending_promote": ["pending_promote"],
     }

@@ -142,7 +142,7 @@ def _question_id(asked: AskedSheet, at: int) -> str:
 
 
 def _page(name: str, **values: Any) -> Served:
-    return page(draw_page(f"label_{name}.html.j2", served="judge", **values))
+    return page(draw_page(f"label_{name}.html.j2", served="judge", may_end=False, **values))
 
 
 def _sheet_page(asked: AskedSheet, named: str) -> Served:
