@@ -129,14 +129,7 @@ class Subject(Struct, eq=False, dict=True):
         """The same with other files in the workspace."""
         assert self.output is not None
         output = replace(self.output, files=files, start=None)
-        return Subject(
-            self.setting,
-            self.artifact,
-            output,
-            input=self.input,
-            reference=self.reference,
-            once=self.once,
-        )
+        return replace(self, output=output)
 
     @cached_property
     def text(self) -> str:

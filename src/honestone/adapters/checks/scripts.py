@@ -233,14 +233,7 @@ async def transformed(check: Check, subject: Subject) -> Subject | Finding:
         else json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
     )
     output = replace(subject.output or Output(text=""), text=text)
-    return Subject(
-        subject.setting,
-        subject.version,
-        output,
-        input=subject.input,
-        reference=subject.reference,
-        once=subject.once,
-    )
+    return replace(subject, artifact=subject.version, output=output)
 
 
 async def _transformed(check: Check, subject: Subject) -> Json:
