@@ -160,7 +160,7 @@ bench-improve: $(READY) ## how often the loop is right when it says PASSED, RUNS
 bench-boxes: $(READY) ## how often a verdict under --sure is so, where the truth is known, RUNS=2000 a world
 	$(BIN)/python bench/boxes/boxes.py --runs $(or $(RUNS),2000)
 
-bench-optimisers: .exports/ready ## GEPA, a plain loop and improve at equal looks where the truth is known, RUNS=100 of each
+bench-optimisers: .exports/ready ## GEPA, SkillOpt, a plain loop and improve at equal looks where the truth is known, RUNS=100 of each
 	.exports/bin/python bench/optimisers/optimisers.py --runs $(or $(RUNS),100)
 
 bench-panel: $(READY) ## what judged suites and files cost beside the least they can cost
