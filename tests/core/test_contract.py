@@ -17,6 +17,7 @@ from honestone.core.judging.contract import (
     differences,
     digest_json,
     digest_of_list,
+    digest_with,
     make_contract,
 )
 from honestone.core.judging.rubric import Check, Item, Rubric, from_plain, to_plain
@@ -38,6 +39,18 @@ OF = rubric(
     floor=60,
 )
 JUDGES = [{"id": "ann", "model": "m1"}, {"id": "bob", "model": "m2"}]
+
+
+@given(
+    st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3), max_size=5),
+    st.dictionaries(st.text(max_size=3), st.lists(st.integers(), max_size=2), max_size=3),
+)
+def test_values_that_are_written_already_give_the_digest_of_the_whole(
+    document: dict[str, object], more: dict[str, object]
+) -> None:
+    document = {name: value for name, value in document.items() if name not in more}
+    written = {name: canonical(value) for name, value in more.items()}
+    assert digest_with(document, written) == digest_json({**document, **more})
 
 
 def contract(of: Rubric = OF, **changes: Any) -> Contract:

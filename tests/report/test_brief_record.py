@@ -22,13 +22,16 @@ from honestone.adapters.stores.stored import StoredCases
 from honestone.app.remote.record import WatchedRecord
 from honestone.app.suites.running.side_run import SideRun
 from honestone.cli.main import main
+from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SidesCompared
 from honestone.core.judging.ballot import Mark
+from honestone.core.record import case_belief
 from honestone.core.record import record as records
 from honestone.core.record.event_codec import event_from_plain, event_to_plain
 from honestone.core.record.record import FEW, CaseRecord, SuiteRecord, read_record
 from honestone.core.skill.sides import SidesComparison
 from honestone.core.suite.attempts import Status
+from honestone.core.suite.case import Case
 from honestone.report.building.suite import suite_report
 
 WORDS = st.text(max_size=20) | st.just("half a pair \ud800")
@@ -280,3 +283,23 @@ def test_what_is_on_record_of_an_attempt_is_in_one_place() -> None:
         (made,) = one.made.values()
         assert (made.produced, made.ballots or ()) == (one.shown_output, one.shown_ballots)
         assert made.ended == one.result.shown
+
+
+def test_what_equal_answers_say_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long run, whatever the number of its cases."""
+    asked: list[str] = []
+    belief_text = case_belief.belief_text
+
+    def noted(case: Case) -> TextBelief:
+        asked.append(case.id)
+        return belief_text(case)
+
+    monkeypatch.setattr(case_belief, "belief_text", noted)
+    log = log_of([("run", "mean", [(number % 3 > 0, None)]) for number in range(60)])
+    whole, (streamed, brief) = both(log)
+    asked.clear()
+    brief._belief = None
+    assert brief.belief == read_record(log).belief
+    assert brief.belief is not None and brief.belief.looks == 60
+    assert len(asked) == 60 + 2
+    assert streamed == whole

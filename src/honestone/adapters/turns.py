@@ -77,20 +77,23 @@ class Turns:
         self._seen: deque[float] = deque(maxlen=_SEEN)
         self._waiting: deque[tuple[asyncio.Future[None], int, float]] = deque()
 
-    @asynccontextmanager
-    async def turn(self, most: int, seconds: float) -> AsyncIterator[Turn]:
+    def turn(self, most: int, seconds: float) -> _Taken:
         """Waits until fewer than `most` calls are under way, or than would be answered in `seconds`
         each.
         """
+        return _Taken(self, most, seconds)
+
+    async def take(self, most: int, seconds: float) -> Turn:
+        """A turn as of `turn`, which has to be given back."""
         if self._waiting or self.under_way >= self._headroom(most, seconds):
             await self._wait(most, seconds)
         else:
             self.under_way += 1
-        try:
-            yield Turn(self.under_way)
-        finally:
-            self.under_way -= 1
-            self._next()
+        return Turn(self.under_way)
+
+    def give_back(self) -> None:
+        self.under_way -= 1
+        self._next()
 
     def answered(self, turn: Turn, took: float) -> None:
         """What a call took tells how many there may be at once: with twice as many it would take
@@ -143,3 +146,20 @@ class Turns:
             if not mine.done():
                 self.under_way += 1
                 mine.set_result(None)
+
+
+class _Taken:
+    """A turn for as long as this is open. Every call opens one, and an async generator is dear: its
+    loop has to know of each.
+    """
+
+    def __init__(self, turns: Turns, most: int, seconds: float) -> None:
+        self._turns = turns
+        self._most = most
+        self._seconds = seconds
+
+    async def __aenter__(self) -> Turn:
+        return await self._turns.take(self._most, self._seconds)
+
+    async def __aexit__(self, *ended: object) -> None:
+        self._turns.give_back()

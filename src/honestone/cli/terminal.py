@@ -56,17 +56,29 @@ FORMATS = ("text", "markdown", "json", "junit")
 ARTIFACT_FORMATS = (*FORMATS, "csv", "jsonl", "html")
 
 
-def dump(document: object) -> str:
-    """JSON for people and programs: keys in our order, UTF-8 as it is, never NaN."""
+def dump(document: object, depth: int = 0) -> str:
+    """JSON for people and programs: keys in our order, UTF-8 as it is, never NaN. `depth`: it is a
+    value within so many others, and indented as such, but for its first line.
+    """
     import msgspec
 
     with suppress(UnicodeEncodeError, OverflowError, TypeError):
         encoded = msgspec.json.encode(document)
         if not _is_written_otherwise(encoded):
-            return msgspec.json.format(encoded, indent=1).decode()
+            around = b"[" * depth, b"]" * depth
+            drawn = msgspec.json.format(encoded.join(around), indent=1)
+            return _inner(drawn, depth).decode()
     # What only Python writes: half a surrogate pair, a number of more than 64 bits, 1e-05 with its
     # two digits.
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=_values)
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=_values)
+    return text.replace("\n", "\n" + " " * depth) if depth else text
+
+
+def _inner(drawn: bytes, depth: int) -> bytes:
+    """The value alone of one that is drawn in so many lists of one entry each."""
+    before = sum(range(depth)) + 2 * depth + depth  # "[", line break; then its own indent
+    after = sum(range(depth)) + 2 * depth
+    return drawn[before : len(drawn) - after]
 
 
 _EXPONENT: Final = re.compile(

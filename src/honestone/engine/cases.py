@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -139,13 +139,18 @@ class CaseWork:
             await self.known.keep(event)
 
     async def _run_and_judge(self, target: Target, case: CaseRecord, number: int) -> None:
-        async with _in_folder(self, case.case, number) as place:
+        async with self._place_of(case.case, number) as place:
             if place.wrong is not None:
                 output = Output(text="", error=place.wrong, was_run=False)
             else:
                 output = await self._produce(target, case.case, number, place)
             event = produced_event(case.case.id, number, output)
             await self._record_and_judge(case, event, output, is_free=self.is_free)
+
+    def _place_of(self, case: Case, number: int) -> AbstractAsyncContextManager[_Place]:
+        if case.workspace is None and not case.setup and not case.teardown:
+            return _NO_PLACE
+        return _in_folder(self, case, number)
 
     async def _record_and_judge(
         self, case: CaseRecord, event: OutputProduced, output: Output, *, is_free: bool
@@ -309,6 +314,10 @@ class _Place(msgspec.Struct):
     @property
     def path(self) -> Path | None:
         return self.folder.path if self.folder is not None else None
+
+
+# Of a case without a workspace, and without commands before or after it. No one changes it.
+_NO_PLACE: Final = nullcontext(_Place())
 
 
 @asynccontextmanager

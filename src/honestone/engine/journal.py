@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +21,8 @@ from honestone.core.judging.spend import AT_A_TIME, RunGrants
 from honestone.core.record.rates import wait_of
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from honestone.core.judging.spend import GrantRequest, Meter, Usage
     from honestone.core.record.rates import RateLimits
     from honestone.ports import Journal, Store
@@ -34,19 +36,23 @@ _LONGEST_PAUSE: Final = 0.5
 _GIVEN_BACK: Final[defaultdict[str, deque[int]]] = defaultdict(lambda: deque(maxlen=_LOOKED_AT))
 
 
-@asynccontextmanager
-async def claimed(journal: Journal, key: str) -> AsyncIterator[None]:
+class claimed:
     """The right to ask this request, for one process at a time. It ends with the process that has
     it.
     """
-    pause = _FIRST_PAUSE
-    while not await journal.claim_reply(key):
-        await asyncio.sleep(pause)
-        pause = min(pause * 1.5, _LONGEST_PAUSE)
-    try:
-        yield
-    finally:
-        await journal.give_back_reply(key)
+
+    def __init__(self, journal: Journal, key: str) -> None:
+        self._journal = journal
+        self._key = key
+
+    async def __aenter__(self) -> None:
+        pause = _FIRST_PAUSE
+        while not await self._journal.claim_reply(self._key):
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+    async def __aexit__(self, *ended: object) -> None:
+        await self._journal.give_back_reply(self._key)
 
 
 # How many calls wait for the rates of an account now, by its name, for whoever shows that; None: no
@@ -67,28 +73,49 @@ def _waiting(account: str) -> Iterator[None]:
         waits[account] -= 1
 
 
-@asynccontextmanager
-async def turn(journal: Journal, rates: RateLimits | None, tokens: int = 0) -> AsyncIterator[None]:
+def turn(
+    journal: Journal, rates: RateLimits | None, tokens: int = 0
+) -> AbstractAsyncContextManager[None]:
     """A call's turn under the rates of its account, over all processes: one of its places, and a
     slot of each line.
     """
-    if rates is None:
-        yield
-        return
-    place = await _place(journal, rates)
-    try:
+    return _AT_ONCE if rates is None else _Turn(journal, rates, tokens)
+
+
+_AT_ONCE: Final = nullcontext()
+
+
+class _Turn(AbstractAsyncContextManager[None]):
+    def __init__(self, journal: Journal, rates: RateLimits, tokens: int) -> None:
+        self._journal = journal
+        self._rates = rates
+        self._tokens = tokens
+        self._place: int | None = None
+
+    async def __aenter__(self) -> None:
+        self._place = await _place(self._journal, self._rates)
+        try:
+            await self._wait()
+        except BaseException:
+            await self._give_back()
+            raise
+
+    async def __aexit__(self, *ended: object) -> None:
+        await self._give_back()
+
+    async def _wait(self) -> None:
         waits = [
-            wait_of(await journal.take_slot(line, taken), taken)
-            for line, taken in rates.lines(tokens).items()
+            wait_of(await self._journal.take_slot(line, taken), taken)
+            for line, taken in self._rates.lines(self._tokens).items()
         ]
         if any(waits):
-            with _waiting(rates.account):
+            with _waiting(self._rates.account):
                 await asyncio.sleep(max(waits))
-        yield
-    finally:
-        if place is not None:
-            await journal.give_back_reply(_place_name(place, rates))
-            _GIVEN_BACK[rates.account].append(place)
+
+    async def _give_back(self) -> None:
+        if self._place is not None:
+            await self._journal.give_back_reply(_place_name(self._place, self._rates))
+            _GIVEN_BACK[self._rates.account].append(self._place)
 
 
 async def settle(journal: Journal, rates: RateLimits | None, estimated: int, usage: Usage) -> None:
@@ -147,21 +174,32 @@ class NotAsked(Exception):
     """No judge was asked about a case. The message says why."""
 
 
-@asynccontextmanager
-async def in_time(meter: Meter) -> AsyncIterator[asyncio.Timeout]:
+class in_time:
     """Ends what is under way when the minutes of the run are used up: a vote that comes later does
     not count. After `reschedule(None)` nothing is ended any more.
 
     Raises OutOfTime.
     """
-    limit = asyncio.timeout(meter.seconds_left)
-    try:
-        async with limit:
-            yield limit
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        raise OutOfTime(meter.minutes_used_up) from None
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._limit = asyncio.timeout(meter.seconds_left)
+
+    async def __aenter__(self) -> asyncio.Timeout:
+        return await self._limit.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        try:
+            await self._limit.__aexit__(kind, error, at)
+        except TimeoutError:
+            raise OutOfTime(self._meter.minutes_used_up) from None
+        if isinstance(error, TimeoutError) and self._limit.expired():
+            raise OutOfTime(self._meter.minutes_used_up) from None
 
 
 class JournalAccount:

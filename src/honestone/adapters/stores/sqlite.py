@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from honestone.adapters.stores import sqlite_queries as queries
 from honestone.adapters.stores import stored
+from honestone.adapters.stores.case_pages import CasePages, EventRow
 from honestone.adapters.stores.sqlite_file.hostile_files import foreign_objects
 from honestone.adapters.stores.sqlite_file.sqlite_opening import (
     NEW_FOLDER,
@@ -253,20 +254,25 @@ class SqliteStore:
                 yield self._event(run, number, data)
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
-        of_case: dict[str, list[int]] = {}
+        def read(numbers: Sequence[int]) -> Sequence[EventRow]:
+            marks = ",".join("?" * len(numbers))
+            with self._reading():
+                rows = self._db.execute(f"{queries.SOME} ({marks})", (run, *numbers)).fetchall()
+            if len(rows) < len(numbers):
+                raise StoreError(
+                    f"the store {str(self.root)!r} is damaged: events of run {run} are missing",
+                    hint=stored.DAMAGED,
+                )
+            return rows
+
         with self._reading():
-            for number, data in self._db.execute(queries.EVENTS, (run, 0)):
-                case = stored.case_of(data)
-                if case is not None:
-                    of_case.setdefault(case, []).append(number)
+            pages = CasePages(self._db.execute(queries.EVENTS, (run, 0)), read)
 
-        def read(case: str) -> Iterator[Event]:
-            for number in of_case.get(case, ()):
-                with self._reading():
-                    row = self._db.execute(queries.ONE, (run, number)).fetchone()
-                yield self._event(run, number, row[0])
+        def of_case(case: str) -> Iterator[Event]:
+            for number, data in pages.rows(case):
+                yield self._event(run, number, data)
 
-        return read
+        return of_case
 
     def _event(self, run: str, number: int, data: bytes) -> Event:
         return stored.read_event(

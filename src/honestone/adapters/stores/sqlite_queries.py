@@ -46,7 +46,7 @@ KEEP_REPLY: Final = (
     "insert into replies (key, judge, at, data) select ?1, ?2, ?3, ?4"
     " where ?5 is null or (select count(*) from replies where key = ?1) <= ?5"
 )
-ONE: Final = "select data from events where run = ? and seq = ?"
+SOME: Final = "select seq, data from events where run = ? and seq in"
 ORDER: Final = {"events": "run, seq", "cases": "run, number", "replies": "id", "blobs": "digest"}
 ADD: Final[Mapping[StoreTable, str]] = {
     "runs": f"insert into runs ({stored.COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do update"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypedDict, overload
 from weakref import finalize
 
+import msgspec
 from msgspec import Struct
 
 from honestone.core.artifact import as_text, digest_of
@@ -263,7 +264,11 @@ class _FileLines(Sequence[Any]):
                 f"the record {self._name!r} was changed while it was used",
                 place=f"{self._name}:{number}",
             )
-        return _record_row(line, self._name, number)
+        try:
+            # These very bytes were read strictly before; what only Python reads is left to it.
+            return msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            return _record_row(line, self._name, number)
 
 
 def _lines(text: str, name: str) -> Iterator[tuple[int, object]]:
@@ -365,7 +370,8 @@ class _PromptfooResult(TypedDict, total=False):
 
 
 def _outputs_of(row: object) -> Iterator[RecordedOutput]:
-    keys, output = table(row).keys(), table(row).get("output")
+    here = table(row)
+    keys, output = here.keys(), here.get("output")
     if keys & {"testCase", "testIdx"}:
         yield _of_promptfoo(record(row, _PromptfooResult))
     elif table(output).keys() & {"completion", "choices"}:
@@ -373,7 +379,7 @@ def _outputs_of(row: object) -> Iterator[RecordedOutput]:
     elif keys & {"test_id", "shown_attempt"}:
         yield from _of_report(record(row, _ReportCase))
     else:
-        yield _plain_output(table(row))
+        yield _plain_output(here)
 
 
 def _plain_output(row: Table) -> RecordedOutput:

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from honestone.app.judging.rubric_plan import checks_of
-from honestone.core.judging.contract import Contract, ContractDocument, Identity
+from honestone.core.judging.contract import (
+    Contract,
+    ContractDocument,
+    Identity,
+    canonical,
+    digest_with,
+)
 from honestone.core.judging.rubric import Check, Rubric, to_plain
 from honestone.core.record.record import rubric_key
 from honestone.core.suite.case import Case, CaseWorkspace, case_document
@@ -28,10 +34,20 @@ if TYPE_CHECKING:
 
 
 class RubricIdentity(NamedTuple):
-    """A rubric and the identities of its checks, as plain values."""
+    """A rubric and the identities of its checks, as plain values. `meant`: what of the rubric
+    decides what a score means; `written`: of that and of the checks, as contracts have them.
+    """
 
     rubric: ContractDocument
     checks: Sequence[Identity]
+    meant: ContractDocument
+    written: Mapping[str, str]
+
+    @classmethod
+    def of(cls, rubric: ContractDocument, checks: Sequence[Identity]) -> RubricIdentity:
+        meant = {name: one for name, one in rubric.items() if name != "max_looks"}
+        written = {"rubric": canonical(meant), "checks": canonical(checks)}
+        return cls(rubric, checks, meant, written)
 
 
 class CaseContracts(Struct, frozen=True, kw_only=True, dict=True):
@@ -48,7 +64,8 @@ class CaseContracts(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def ids(self) -> Mapping[str, str]:
         """Contract ids by case."""
-        return {case.id: self.of(case).id for case in self.cases}
+        workspaces = self.workspaces
+        return {case.id: self._id(case, workspaces.get(case.id)) for case in self.cases}
 
     def of(self, case: Case) -> Contract:
         return self._contract(case, self.workspaces.get(case.id))
@@ -64,12 +81,21 @@ class CaseContracts(Struct, frozen=True, kw_only=True, dict=True):
             if workspace is None
             else workspace_digest(workspace, self.base, self.max_bytes, known)
         )
-        return self._contract(case, digest).id
+        return self._id(case, digest)
+
+    def id_of(self, case: Case) -> str:
+        """The contract id of one of `cases`, which is not remembered."""
+        return self._id(case, self.workspaces.get(case.id))
+
+    def _id(self, case: Case, workspace: str | None) -> str:
+        judged_by = self._judged_by[id(case.rubric)]
+        document = {**case_document(case, workspace=workspace, rubric=judged_by.meant)}
+        del document["rubric"]
+        return digest_with(document, judged_by.written)
 
     def _contract(self, case: Case, workspace: str | None) -> Contract:
         judged_by = self._judged_by[id(case.rubric)]
-        meant = {name: one for name, one in judged_by.rubric.items() if name != "max_looks"}
-        document = case_document(case, workspace=workspace, rubric=meant)
+        document = case_document(case, workspace=workspace, rubric=judged_by.meant)
         return Contract(document={**document, "checks": judged_by.checks})
 
     def with_shared(self, shared: Contract) -> Contract:
@@ -107,7 +133,7 @@ class CaseContracts(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def _judged_by(self) -> Mapping[int, RubricIdentity]:
         return {
-            id: RubricIdentity(
+            id: RubricIdentity.of(
                 to_plain(rubric), [dict(self.checker.identity(one)) for one in checks_of(rubric)]
             )
             for id, rubric in self._rubrics.items()

@@ -186,7 +186,7 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
     def _contract_of(self, case: Case) -> str:
         # An order may have very many cases, so the ids of their contracts are not all remembered.
         if self.request.is_ordered:
-            return self.contracts.of(case).id
+            return self.contracts.id_of(case)
         return self.contracts.ids[case.id]
 
     @property

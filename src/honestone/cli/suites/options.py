@@ -77,6 +77,6 @@ def dump_report(report: SuiteReport) -> Iterator[str]:
     yield before + at[:-1]
     between = "\n  "
     for case in report.cases:
-        yield between + dump(case).replace("\n", "\n  ")
+        yield between + dump(case, depth=2)
         between = ",\n  "
     yield ("]" if between == "\n  " else "\n ]") + after + "\n"

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -21,15 +21,38 @@ from honestone.core.judging.rubric import Rubric, plain_of_contract
 SCORING_VERSION = 2
 
 
+# `json.dumps` would make one for each value.
+_ENCODER: Final = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
+
 def canonical(value: object) -> str:
     """One text for one JSON value: sorted keys, no spaces, no NaN."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return _ENCODER.encode(value)
 
 
 def digest_json(value: object) -> str:
     return _digest([canonical(value)])
+
+
+def digest_with(document: Mapping[str, object], written: Mapping[str, str]) -> str:
+    """`digest_json` of a document with more keys, whose values are there as `canonical` writes them:
+    many documents share long ones.
+    """
+    parts, rest = list[str](), sorted(document)
+    for key in sorted(written):
+        before = [name for name in rest if name < key]
+        rest = rest[len(before) :]
+        parts += _members(document, before)
+        parts.append(f"{canonical(key)}:{written[key]}")
+    parts += _members(document, rest)
+    return _digest(["{", ",".join(parts), "}"])
+
+
+def _members(document: Mapping[str, object], names: Sequence[str]) -> list[str]:
+    """Those of these names, as one text of an object, where there are any."""
+    return [canonical({name: document[name] for name in names})[1:-1]] if names else []
 
 
 def digest_of_list(document: Mapping[str, object], key: str, entries: Iterable[object]) -> str:

@@ -253,6 +253,8 @@ def _read_object(
             errors[number] = "answered twice"
         elif isinstance(mark := read_answer(number, given[key], repairs), Mark):
             answers[number] = mark
+            if mark.evidence:
+                continue
         else:
             errors[number] = mark
         if evidence := _unused_evidence(given.get(key), answers.get(number)):
@@ -455,9 +457,9 @@ def _value_problem(item: Item, answer: object) -> str | None:
 def read_evidence(answer: Mapping[str, object], number: int, repairs: list[str]) -> tuple[str, ...]:
     """The quotes, without empty ones."""
     given = answer.get("evidence")
-    quotes: list[object] = [] if given is None else [given]
-    if isinstance(given, list):
-        quotes = given
+    if given is None:
+        return ()
+    quotes: list[object] = given if isinstance(given, list) else [given]
     texts = [quote for quote in quotes if isinstance(quote, str)]
     if len(texts) < len(quotes):
         repairs.append(f"evidence of item {number} is not a text and was left out")

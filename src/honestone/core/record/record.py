@@ -256,6 +256,19 @@ class CaseRecord(Struct, kw_only=True):
         )
 
     @property
+    def believed_by(self) -> tuple[object, ...] | None:
+        """All that `believed_as` comes from, where that is one attempt that ended: of cases with
+        equal ones it is the same, but for the id. A brief record holds equal ballots once.
+        """
+        made = self.made.get(1)
+        if self.case.attempts > 1 or self.case.expect is not None or made is None:
+            return None
+        if made.ended is None or made.ballots is None:
+            return None
+        is_short = made.ended.card is not None and bool(made.ended.card.short)
+        return id(self.scorer), id(made.ballots), made.ended.status, is_short
+
+    @property
     def is_statable(self) -> bool:
         """Whether looks say how probable it is that it passes."""
         return is_statable(self.case)
@@ -463,15 +476,14 @@ class SuiteRecord:
         more is on record.
         """
         if self._belief is None:
-            cases = [one.believed_as for one in self.each() if one.case.skip is None]
-            self._belief = (suite_belief(cases, self.bar),)
+            self._belief = (suite_belief(_beliefs(self.each()), self.bar),)
         found = self._belief[0]
         if found is None or self.compared is None or self.compared.better is None:
             return found
         return replace(found, better=self.compared.better, worse=self.compared.worse)
 
     def chances(self) -> Chances:
-        cases = [one.believed_as for one in self.each() if one.case.skip is None]
+        cases = _beliefs(self.each())
         alone = {one.id: one.alone for one in cases}
         return Chances(
             alone={id: chance for id, chance in alone.items() if chance is not None},
@@ -504,6 +516,23 @@ class SuiteRecord:
         """`pass`, `fail`, `inconclusive`, `skipped`; of a skill that was compared also `error`."""
         decided = None if self.compared is None else self.compared.verdict
         return decided or str(self.own_verdict.outcome)
+
+
+def _beliefs(cases: Iterable[CaseRecord]) -> list[CaseBelief]:
+    """What is believed of each that is not skipped: worked out once for those with equal answers."""
+    # With the records, so that no identity is used again.
+    known: dict[tuple[object, ...], tuple[CaseBelief, CaseRecord]] = {}
+    found = []
+    for one in cases:
+        if one.case.skip is not None:
+            continue
+        key = one.believed_by
+        same = None if key is None else known.get(key)
+        belief = one.believed_as if same is None else replace(same[0], id=one.case.id)
+        if key is not None and same is None:
+            known[key] = belief, one
+        found.append(belief)
+    return found
 
 
 class SuiteTally(Struct, frozen=True, kw_only=True):

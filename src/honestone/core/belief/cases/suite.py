@@ -200,16 +200,17 @@ class SuiteBelief:
         seen += [(one.text, one.is_turned) for case in tried for one in _parts(case) if one.text]
         seen += [(text, one.is_turned) for one in cases if one.has_looks for text in one.others]
         self._looked = [text for text, _ in seen]
-        turned = {id(text): text for text, is_turned in seen if is_turned}
-        others = {id(text): text for text in self._looked if id(text) not in turned}
-        self._turned = _tallies(list(turned.values()))
+        # Cases with equal answers may share one text, which counts for each of them.
+        turned = [text for text, is_turned in seen if is_turned]
+        others = [text for text, is_turned in seen if not is_turned]
+        self._turned = _tallies(turned)
         self._shares_of_turned: dict[ErrorModel, Mapping[float, float]] = {}
         self._assumed: Mapping[Assumption, float] = {}
         if others or turned or elsewhere.alongside:
             self._assumed = assumptions(
-                [*_tallies(list(others.values())), *elsewhere.alongside],
+                [*_tallies(others), *elsewhere.alongside],
                 shares=shares,
-                apart=[*_tallies(list(turned.values())), *elsewhere.apart],
+                apart=[*_tallies(turned), *elsewhere.apart],
             )
 
     @property
