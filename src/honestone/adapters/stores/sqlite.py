@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from honestone.adapters.stores import sqlite_queries as queries
 from honestone.adapters.stores import stored
-from honestone.adapters.stores.case_pages import CasePages, EventRow
 from honestone.adapters.stores.sqlite_file.hostile_files import foreign_objects
 from honestone.adapters.stores.sqlite_file.sqlite_opening import (
     NEW_FOLDER,
@@ -40,6 +39,7 @@ from honestone.ports import (
 from honestone.system.files import open_below
 
 if TYPE_CHECKING:
+    from honestone.adapters.stores.case_pages import EventRow
     from honestone.adapters.stores.journal import LoopJournal
     from honestone.adapters.stores.live import LiveFiles
     from honestone.core.events import Event, RecordedCase
@@ -254,6 +254,8 @@ class SqliteStore:
                 yield self._event(run, number, data)
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
+        from honestone.adapters.stores.case_pages import CasePages
+
         def read(numbers: Sequence[int]) -> Sequence[EventRow]:
             marks = ",".join("?" * len(numbers))
             with self._reading():
