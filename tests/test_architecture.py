@@ -569,8 +569,23 @@ def test_a_command_loads_what_it_uses(
     assert sorted(ours - set(listed.split()) - lint) == []
     assert [name for name in loaded if name.split(".")[0] in set(HEAVY) - set(heavy)] == []
     assert "importlib.metadata" not in loaded
+    assert sorted(SELDOM.intersection(loaded)) == []
 
 
+def test_what_checks_a_rubric_loads_nothing_that_runs_it(tmp_path: Path) -> None:
+    """Also where its checks are looked at."""
+    (tmp_path / "rubric.yaml").write_text(
+        "rubric: 1\ncriteria: [{id: a, requirement: It says hello, check: {contains: hello}}]\n"
+    )
+    loaded = loaded_by("rubric", "check", "rubric.yaml", folder=tmp_path)
+    assert [name for name in loaded if name.startswith("honestone.engine")] == []
+    assert sorted({*SELDOM, "statistics"}.intersection(loaded)) == []
+
+
+SELDOM = {"difflib", "html"}
+"""Modules of Python for a rare case: a slip, an entity. They take long to load, so the function that
+needs one imports it.
+"""
 MOST_DATACLASSES = {
     ("--help",): 0,
     ("rubric", "check", "rubric.yaml"): 1,  # `_Watched`, a program that runs

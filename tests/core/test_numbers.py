@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.numbers import exact, show_bar, show_points, to_points
+from honestone.core.numbers import NORMAL, exact, show_bar, show_points, to_points
 
 shares = st.fractions(0, 1, max_denominator=10**9)
 
@@ -81,3 +82,7 @@ def test_a_bar_is_shown_as_it_was_written(written: str) -> None:
 def test_json_numbers_are_not_rounded(score: Fraction) -> None:
     """The nearest float, within 1e-9 of the score."""
     assert abs(Fraction(to_points(score)) - score * 100) < Fraction(1, 10**9)
+
+
+def test_the_width_of_95_percent_is_that_of_the_normal_distribution() -> None:
+    assert NormalDist().inv_cdf(0.975) == NORMAL

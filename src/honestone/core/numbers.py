@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 Number: TypeAlias = int | float
 
 ZERO, ONE = Fraction(0), Fraction(1)
+# Standard deviations around the mean of a normal distribution that hold 95 % of it:
+# `NormalDist().inv_cdf(0.975)` of `statistics`, which takes long to import.
+NORMAL: Final = 1.9599639845400536
 
 
 def exact(number: int | float | str | Fraction) -> Fraction:

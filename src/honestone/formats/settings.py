@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from types import UnionType
@@ -209,6 +208,8 @@ class _Place:
     ) -> None:
         for key in plain:
             if key not in allowed:
+                from difflib import get_close_matches
+
                 near = get_close_matches(key, allowed, n=1)
                 hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(allowed)}"
                 raise self.error((*where, key), f"unknown {what} `{key}`", hint)

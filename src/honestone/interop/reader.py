@@ -5,7 +5,6 @@ reference page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -153,6 +152,8 @@ def ignoring_others(known: Keys, value: Iterable[object], tool: str, meant: Iter
     """The keys of a mapping whose tool ignores all others: those of this mapping too, each with a
     note. One that is probably a slip of what was `meant` stays unknown.
     """
+    from difflib import get_close_matches
+
     words = list(meant)
     others = (str(key) for key in value if str(key) not in known.by_name)
     strange = tuple(

@@ -86,7 +86,7 @@ class _Heard(Quiet):
         self._say(text)
 
     def progress(self, done: int, total: int, doing: str) -> None:
-        self._say(f"{done}/{total} {doing}")
+        self._say(f"{done}/{total} {doing}" if total else doing)
 
 
 class _Door:

@@ -19,12 +19,13 @@ from honestone.app.improving.loop import ImprovementRequest, LoopPlan
 from honestone.app.judging import judging_options
 from honestone.app.judging.measured.known_noise import known_noise
 from honestone.app.judging.measured.vouching import require_vouched
-from honestone.app.judging.rubric_plan import RubricPlan, checks_of
+from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.judging.sure import refuse_other_ways
 from honestone.app.judging.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Artifact
+from honestone.core.checking.checks import checks_of
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event

@@ -16,7 +16,6 @@ from honestone.app.improving import loop
 from honestone.app.improving.loop import ImprovementRequest, LoopPlan
 from honestone.app.improving.split_runs import PanelOfEdits, SplitRuns
 from honestone.app.judging import judging_options
-from honestone.app.judging.rubric_plan import checks_of
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.subject import skill_folder
@@ -24,6 +23,7 @@ from honestone.app.suites.sure import can_be_asked_by_need
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Version
+from honestone.core.checking.checks import checks_of
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.errors import UsageError
 from honestone.core.judging.contract import Contract

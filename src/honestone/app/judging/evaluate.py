@@ -30,7 +30,7 @@ from honestone.app.judging.judging_options import (
 )
 from honestone.app.judging.measured.known_noise import noise_on_record
 from honestone.app.judging.measured.vouching import require_vouched
-from honestone.app.judging.rubric_plan import RubricPlan, checks_of
+from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.judging.sure import require_askable
 from honestone.app.judging.text_rows import RowsToJudge
 from honestone.app.judging.trusting import contacts
@@ -38,7 +38,7 @@ from honestone.app.options import BY_COMMAND, Option
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.belief.stated import DEFAULT_LOOKS
-from honestone.core.checking.checks import is_of_text_alone
+from honestone.core.checking.checks import checks_of, is_of_text_alone
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import EvaluationStarted, RunFinished, TableFacts, judged_by
 from honestone.core.judging.contract import Contract, digest_of_list

@@ -13,10 +13,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from honestone.app.judging.judging_options import JudgingOptions
-from honestone.app.judging.rubric_plan import RubricPlan, checks_of
+from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
-from honestone.core.checking.checks import is_of_text_alone
+from honestone.core.checking.checks import checks_of, is_of_text_alone
 from honestone.core.judging.contract import Contract, Identity
 from honestone.core.judging.rubric import Check
 from honestone.formats.lock_file import (

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.judging.rubric_plan import checks_of
-from honestone.core.checking.checks import KINDS
+from honestone.core.checking.checks import KINDS, checks_of
 from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.judging.rubric import Rubric
 

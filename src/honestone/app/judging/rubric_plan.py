@@ -16,10 +16,10 @@ from honestone.app.judging import judging_options
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.workspace import Bounds, Workspace
 from honestone.core.artifact import Version
-from honestone.core.checking.checks import is_of_text_alone, runs_code
+from honestone.core.checking.checks import checks_of, is_of_text_alone, runs_code
 from honestone.core.errors import CommandRefused, UsageError
 from honestone.core.judging.contract import Contract, make_contract
-from honestone.core.judging.rubric import Check, Quorum, Rubric
+from honestone.core.judging.rubric import Quorum, Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.numbers import exact, hundredfold
 from honestone.engine.evaluate import TextEvaluator
@@ -224,10 +224,6 @@ def never_judged(rubric: Rubric, rubric_path: Path, checker: CheckRunner) -> fro
     files = checker.judging_files(checks_of(rubric))
     lock = rubric_path.with_name(f"{rubric_path.name}.lock")
     return frozenset({rubric_path.resolve(), lock.resolve(), *(path.resolve() for path in files)})
-
-
-def checks_of(rubric: Rubric) -> list[Check]:
-    return [item.check for _, item in rubric.questions() if item.check is not None]
 
 
 def contract_for(

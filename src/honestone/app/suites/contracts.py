@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from honestone.app.judging.rubric_plan import checks_of
+from honestone.core.checking.checks import checks_of
 from honestone.core.judging.contract import (
     Contract,
     ContractDocument,

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from honestone.core.suite.outline import outline_of
-from honestone.system.drawing import count
-
-if TYPE_CHECKING:
-    pass
+from fractions import Fraction
 
 from honestone.app.suites.plan import SuitePlan
+from honestone.core.numbers import chance_words, percent
+from honestone.core.suite.outline import outline_of
+from honestone.system.drawing import count
 
 
 def suite_cost(plan: SuitePlan, sides: int, *, each: str = "side", of: str | None = None) -> str:
     """`3 cases x 2 attempts: up to 6 runs of claude, 6 judge calls (codex), at most 22 with
-    retries`. `sides` times, each a side or a column, of the targets `of`.
+    retries; all have to pass`. `sides` times, each a side or a column, of the targets `of`.
     """
     times = outline_of(plan.chosen).attempts
     cases, attempts = sum(times.values()), sum(each * number for each, number in times.items())
@@ -41,7 +38,15 @@ def suite_cost(plan: SuitePlan, sides: int, *, each: str = "side", of: str | Non
             f"at most {most} with retries" if most >= calls else f"of which the limit allows {most}"
         )
         words += f", {count(calls, 'judge call')} ({judges}), {limit}"
-    return words
+    return words + bar_words(plan.request.least_pass_rate, plan.sure)
+
+
+def bar_words(least: Fraction | None, sure: Fraction | None) -> str:
+    """What a suite has to reach, behind its cost: nothing where nothing can fail."""
+    if least == 0:
+        return ""
+    most = "all" if least is None or least == 1 else f"at least {percent(least)}"
+    return f"; {most} have to pass" + ("" if sure is None else f", {chance_words(float(sure))}")
 
 
 def skill_cost(plan: SuitePlan, *, sides: int, cached: int) -> str:

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from honestone.app.judging import judging_options
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.lock import LockedFiles, files_that_judge
-from honestone.app.judging.rubric_plan import checks_of
 from honestone.app.judging.sure import sure_of_suite
 from honestone.app.judging.trusting import contacts
 from honestone.app.suites.columns import SuiteName
@@ -30,7 +29,7 @@ from honestone.app.suites.outputs import RecordedOutputs
 from honestone.app.suites.subject import Baseline, SuiteSubject
 from honestone.app.workspace import Workspace
 from honestone.core.belief.cases.suite import SuiteBar
-from honestone.core.checking.checks import is_of_text_alone
+from honestone.core.checking.checks import checks_of, is_of_text_alone
 from honestone.core.events import (
     RecordedCase,
     StartedArtifact,
@@ -379,7 +378,7 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
             outputs=None if self.outputs is None else self.outputs.source,
             min_pass_rate=Fraction(1) if least is None else least,
             min_given=least is not None,
-            sure=sure_of_suite(suite, self.judging),
+            sure=self.sure,
             max_looks=self.max_looks,
             notes=self.notes,
             mock=self.is_mock,

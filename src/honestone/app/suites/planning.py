@@ -72,12 +72,15 @@ def plan_columns(
     """
     path = workspace.path(request.suite)
     keep = keep_in_file if request.is_ordered else None
+    # At once: a large suite takes seconds to read.
+    observer.progress(0, 0, f"reading {printable(request.suite)}")
     source = request.source or read_with_permission(
         path, request.judging, request.judging.outside(workspace.path), keep
     )
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
+    observer.progress(0, len(chosen), "preparing")
     require_askable_suite(source, request, chosen)
     planning = _Planning(
         workspace=workspace, request=request, source=source, cases=cases, chosen=chosen

@@ -12,7 +12,6 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import product
 from math import sqrt
-from statistics import NormalDist
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -131,6 +130,8 @@ class ErrorModel(Struct, frozen=True, dict=True):
         """P(misread), by node of the shared error; whether the item is met, and whether the judge
         is held out.
         """
+        from statistics import NormalDist
+
         rates = {}
         for is_met, rate in ((False, self.rates.unmet), (True, self.rates.met)):
             edge = NormalDist().inv_cdf(rate)

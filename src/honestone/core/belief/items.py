@@ -12,7 +12,6 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import product
 from math import log, sqrt
-from statistics import NormalDist
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -178,6 +177,8 @@ class ItemModel(Struct, frozen=True, dict=True):
         """P(misread), by node of the shared error and node of the judge's own; whether the item is
         met, and whether the judge is held out.
         """
+        from statistics import NormalDist
+
         by_truth = (
             (False, self.flip),
             (True, self.misread_if_met),

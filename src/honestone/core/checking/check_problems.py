@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import shlex
@@ -15,7 +14,6 @@ from honestone.core.checking.field_accuracy import field_problems
 from honestone.core.checking.gave_up import GaveUp as GaveUp
 from honestone.core.checking.javascript.looks import is_javascript
 from honestone.core.checking.javascript.patterns import NotTranslated, compile_javascript
-from honestone.core.checking.javascript.schemas import schema_problem
 from honestone.core.checking.looks import listed_words
 from honestone.core.checking.patterns import FLAGS, compile_regex
 from honestone.core.checking.trace_checks import count_problems
@@ -124,6 +122,8 @@ def _unknown_kind(name: str | None) -> tuple[str, str]:
 
 
 def _near(name: str, names: Iterable[str], what: str) -> str:
+    import difflib
+
     known = list(names)
     near = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.6)
     if near or not known:
@@ -192,6 +192,8 @@ def _regex_problems(name: str, value: str | Mapping[str, str]) -> Problems:
 def _javascript_problems(check: Check) -> Problems:
     """What is wrong with a pattern or a schema that is read as JavaScript's."""
     if check.kind in ("json-schema", "contains-json"):
+        from honestone.core.checking.javascript.schemas import schema_problem
+
         problem = schema_problem(check.value)
         if problem is not None:
             yield f"`{check.name}` as JavaScript reads it: {problem}", None

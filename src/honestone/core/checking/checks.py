@@ -30,7 +30,7 @@ from honestone.core.json_value import Json
 from honestone.core.json_value import line_of as line_of
 from honestone.core.json_value import quoted as quoted
 from honestone.core.json_value import visible as visible
-from honestone.core.judging.rubric import Check, Item
+from honestone.core.judging.rubric import Check, Item, Rubric
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.tables import table_text
 
@@ -325,6 +325,10 @@ def measures(check: Check) -> bool:
 def is_transformed(check: Check) -> bool:
     """Whether code changes the output before the check looks at it. A `script` changes it itself."""
     return "transform" in check.options and check.kind != "script"
+
+
+def checks_of(rubric: Rubric) -> list[Check]:
+    return [item.check for _, item in rubric.questions() if item.check is not None]
 
 
 def is_of_text_alone(check: Check) -> bool:

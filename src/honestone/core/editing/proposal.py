@@ -4,11 +4,11 @@ words.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
@@ -28,7 +28,10 @@ ALWAYS_ALLOWED = 40_000
 # edited.
 _SHRUNK_BELOW, _SHRUNK_FROM = 0.3, 600
 
-_PLACEHOLDER = re.compile(json.loads(table_json("editing/proposal"))["placeholder"])
+
+@cache
+def _placeholder_pattern() -> re.Pattern[str]:
+    return re.compile(json.loads(table_json("editing/proposal"))["placeholder"])
 
 
 class ProposalOutcome(StrEnum):
@@ -137,17 +140,21 @@ def _placeholder(before: Version, after: Version) -> str | None:
 
 def _placeholder_lines(version: Version) -> list[str]:
     return [
-        match[0].strip() for text in version.texts.values() for match in _PLACEHOLDER.finditer(text)
+        match[0].strip()
+        for text in version.texts.values()
+        for match in _placeholder_pattern().finditer(text)
     ]
 
 
 def diff_size(before: Version, after: Version) -> DiffSize:
     """Lines added and removed, and files touched. A binary file counts as one line."""
+    from difflib import SequenceMatcher
+
     added = removed = files = 0
     for path in touched(before, after):
         files += 1
         old, new = _without_common_ends(_lines(before, path), _lines(after, path))
-        for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new).get_opcodes():
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new).get_opcodes():
             if tag != "equal":
                 removed, added = removed + i2 - i1, added + j2 - j1
     return DiffSize(added=added, removed=removed, files=files)
@@ -167,6 +174,8 @@ def _without_common_ends(old: list[str], new: list[str]) -> tuple[list[str], lis
 
 def unified_diff(before: Version, after: Version) -> str:
     """The change as a unified diff; binary files are named only."""
+    import difflib
+
     out: list[str] = []
     for path in touched(before, after):
         if _is_binary(before, path) or _is_binary(after, path):

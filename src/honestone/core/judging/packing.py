@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final, TypedDict
 
 from msgspec import Struct
@@ -234,7 +235,9 @@ def _head(lines: Sequence[str], characters: int) -> list[str]:
 
 
 # A line that says what follows it, in the usual kinds of text and code.
-_HEADING: Final = re.compile(tomllib.loads(table_text("judging/packing"))["heading"], re.VERBOSE)
+@cache
+def _heading() -> re.Pattern[str]:
+    return re.compile(tomllib.loads(table_text("judging/packing"))["heading"], re.VERBOSE)
 
 
 def _outlined(files: Mapping[str, list[str]], characters: int) -> dict[str, list[str]]:
@@ -242,7 +245,7 @@ def _outlined(files: Mapping[str, list[str]], characters: int) -> dict[str, list
     for path in sorted(files, key=lambda path: (-_length(files[path]), path)):
         if _size(outlined) <= characters:
             break
-        outlined[path] = [line for line in files[path] if _HEADING.match(line)]
+        outlined[path] = [line for line in files[path] if _heading().match(line)]
     return outlined
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from bisect import bisect_right
@@ -170,6 +169,8 @@ def _unwrapped(text: str) -> str:
     if "\\" in plain:
         plain = _ESCAPED.sub(lambda match: chr(int(match[1] or match[2], 16)), plain)
     if "&" in plain:
+        import html
+
         plain = html.unescape(plain)
     if not plain.isascii():
         plain = unicodedata.normalize("NFKD", plain)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
-from typing import Final
 
 from msgspec import Struct
 
-_NORMAL: Final = NormalDist().inv_cdf(0.975)
+from honestone.core.numbers import NORMAL
 
 
 class Spread(Struct, frozen=True, kw_only=True):
@@ -41,4 +39,4 @@ def flip_rate(passes: int, looks: int) -> float | None:
 
 
 def tolerance_of(sd: float) -> float:
-    return _NORMAL * math.sqrt(2) * sd
+    return NORMAL * math.sqrt(2) * sd

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from statistics import NormalDist, fmean, stdev
-from typing import Final
 
-NORMAL: Final = NormalDist().inv_cdf(0.975)
+from honestone.core.numbers import NORMAL
 
 
 def wilson(happened: int, of: int) -> tuple[float, float]:
@@ -24,5 +22,7 @@ def mean_interval(numbers: Sequence[float]) -> tuple[float, float] | None:
     """
     if len(numbers) < 2:
         return None
+    from statistics import fmean, stdev
+
     mean, half = fmean(numbers), NORMAL * stdev(numbers) / sqrt(len(numbers))
     return mean - half, mean + half

@@ -12,8 +12,8 @@ from math import sqrt
 from msgspec import Struct, field
 
 from honestone.core.judging.scorecard import Outcome, Verdict
-from honestone.core.numbers import percent, show_bar
-from honestone.core.statistics.rates import NORMAL, wilson
+from honestone.core.numbers import NORMAL, percent, show_bar
+from honestone.core.statistics.rates import wilson
 
 _TOP = 100.0
 
