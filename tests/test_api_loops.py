@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -352,6 +353,81 @@ def test_over_a_suite_a_killed_run_asks_for_no_look_twice(tmp_path: Path) -> Non
     expected = run(tmp_path / "whole", kills=0)
     assert run(tmp_path / "killed", kills=1) == expected
     assert len(expected[0]) == len(set(expected[0]))
+
+
+ASKED_AGAIN = '''\
+import os, sys
+from pathlib import Path
+import honestone
+from honestone.testing import ScriptedJudge, ScriptedWorker
+
+asked, killed_at = Path("asked.log"), int(sys.argv[1])
+
+def number_of_lines(file):
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+def look_of(judge):
+    def look(question):
+        if number_of_lines(asked) == killed_at and not Path("killed").exists():
+            Path("killed").touch()
+            os._exit(9)
+        with asked.open("a") as log:
+            print(question.input, question.output, judge, question.draw, file=log)
+        met = "True" in question.output
+        if question.input == "f":  # of this no one can be sure
+            met = met and question.draw % 2 == 1
+        return {item.id: met for _, item in question.items()}
+    return ScriptedJudge(look, id=judge)
+
+Path("target.py").write_text("""
+import os, sys
+word, text = sys.stdin.read().strip(), open(os.environ["HONESTONE_ARTIFACT"]).read()
+print(word, file=open("made.log", "a"))
+print(word in text.split(), len(text), end="")
+""")
+
+honestone.improve(
+    Path("text.md"),
+    suite={"suite": 1, "cases": [
+        {"id": word, "input": word, "split": split, "rubric": ["The word is there"]}
+        for split, words in (("train", "abc"), ("val", "def"), ("test", "ghi")) for word in words
+    ]},
+    target=f"cmd:{sys.executable} {Path('target.py').absolute()}",
+    judges=[look_of(name) for name in ("ann", "bob", "cy")],
+    worker=ScriptedWorker(lambda place, brief: "a b c d e f g h i\\n"),
+    rounds=1,
+    max_calls=120,
+)
+'''
+
+
+@pytest.mark.slow
+def test_over_a_suite_a_split_is_asked_again_about_the_same_outputs(tmp_path: Path) -> None:
+    """At the end val is still open: its judges are asked on with the calls that are left, about what
+    the target gave at first. A run that is killed meanwhile asks for no look twice.
+    """
+
+    def run(name: str, killed_at: int) -> tuple[list[str], list[str]]:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "text.md").write_text("a b d e g h\n")
+        words = [sys.executable, "-c", ASKED_AGAIN, str(killed_at)]
+        codes = [subprocess.run(words, cwd=folder, check=False).returncode]
+        while codes[-1] == 9:
+            codes.append(subprocess.run(words, cwd=folder, check=False).returncode)
+        assert codes == ([0] if killed_at < 0 else [9, 0])
+        asked, made = (
+            (folder / f"{log}.log").read_text().splitlines() for log in ("asked", "made")
+        )
+        return asked, made
+
+    whole, made = run("whole", -1)
+    assert len(set(whole)) == len(whole)
+    assert sum(one[0] in "def" for one in whole) > 4 + 3 * 6  # more than two first runs may ask for
+    # Three splits of the original and of the version that the worker made.
+    assert sorted(made) == sorted(2 * "abcdefghi")
+    again, more = run("killed", len(whole) - 4)
+    assert (sorted(again), sorted(more)) == (sorted(whole), sorted(made))
 
 
 def test_a_case_without_a_look_says_which_limit_came_first(tmp_path: Path) -> None:

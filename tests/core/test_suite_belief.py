@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief
+from honestone.core.belief.stated import EVEN
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import LEAST_STATED, DeliveryRule
@@ -34,7 +35,17 @@ from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.spend import Spend
 from honestone.core.loop import suite_belief
 from honestone.core.loop.delivery import delivery
-from honestone.core.loop.state import Accept, LoopLimits, Propose, Result, RollBack, decide, fold
+from honestone.core.loop.state import (
+    Accept,
+    Ask,
+    LoopLimits,
+    Propose,
+    Result,
+    RollBack,
+    Stop,
+    decide,
+    fold,
+)
 from honestone.core.loop.suite_belief import (
     KeepWhatIsLikelier,
     SuiteBeliefState,
@@ -94,6 +105,9 @@ def answers(split: str, texts: Sequence[tuple[str, str]]) -> tuple[CaseAnswers, 
         )
         for id, (text, looks) in zip(IDS[split], texts, strict=True)
     )
+
+
+LOOKS = st.lists(st.text("+-", min_size=1, max_size=5), min_size=4, max_size=4)
 
 
 class Told:
@@ -335,7 +349,7 @@ def test_a_case_that_has_to_fail_passes_by_its_noes() -> None:
 
 def test_passed_rests_on_val_and_test_together() -> None:
     """Further looks that agree make it PASSED, with what is stated."""
-    told = Told()
+    told = Told(calls=26)
     told.looked("v0", VAL, texts("val", "+++", "+++", "++", "+++"))
     told.looked("v0", TRAIN, texts("train", "-", "+", "+", "+"))
     told.looked("v0", TEST, texts("test", "+++", "++", "+++", "+++"))
@@ -363,8 +377,8 @@ def test_a_split_passes_by_the_scores_that_its_cases_expect(
 
 def test_passed_is_as_sure_as_was_asked() -> None:
     """Looks that are enough for 80 % are not enough for 99."""
-    for asked, result in ((None, Result.PASSED), (Fraction(99, 100), None)):
-        told = Told(sure=asked)
+    for asked, result in ((None, Result.PASSED), (Fraction(99, 100), Result.BUDGET)):
+        told = Told(sure=asked, calls=26)
         told.looked("v0", VAL, texts("val", "+++", "+++", "++", "+++"))
         told.looked("v0", TRAIN, texts("train", "-", "+", "+", "+"))
         told.looked("v0", TEST, texts("test", "+++", "++", "+++", "+++"))
@@ -395,10 +409,74 @@ def test_how_a_split_is_asked() -> None:
     assert told.state.by_need("v0", TRAIN).once and not told.state.by_need("v0", VAL).once
     assert told.state.by_need("v0", VAL).looks == 24
     told.looked("v0", VAL, texts("val", "++++", "+", "++", "+-+"))
-    assert told.state.by_need("v0", VAL).looks == 18  # four for train, eight for test
+    assert told.state.by_need("v0", VAL).looks == 22  # it is asked again, and test needs eight
+    told.proposed("v1")
+    assert told.state.by_need("v1", VAL).looks == 14  # four for train, twelve for test
     assert told.state.by_need("v0", TEST).looks == 30
-    assert told.state.by_need("v0", VAL).hopeless == HOPELESS
     assert list(told.state.by_need("v0", TEST).known) == ["val0", "val1", "val2", "val3"]
+
+
+def test_val_is_asked_on_where_it_rather_passes_or_no_edit_can_follow() -> None:
+    """Looks at a version that rather fails are worth less than an edit, as long as one can follow."""
+    for rounds, calls, hopeless in ((5, 200, EVEN), (1, 200, HOPELESS), (5, 27, HOPELESS)):
+        told = Told(rounds=rounds, calls=calls)
+        told.looked("v0", VAL, texts("val", "+", "-", "-", "-"))
+        told.looked("v0", TRAIN, texts("train", "+", "-", "-", "-"))
+        told.proposed("v1")
+        assert told.state.by_need("v1", VAL).hopeless == hopeless
+        assert told.state.by_need("v1", TEST).hopeless == HOPELESS
+
+
+def test_an_edit_is_taken_to_change_as_many_outputs_as_those_before() -> None:
+    """Two of eight outputs of val and train were new: the next version needs two looks, and not
+    eight.
+    """
+    told = begun()
+    assert told.state.allowance.for_another_version == 8
+    told.proposed("v1")
+    told.looked("v1", VAL, [("n1", "+"), *texts("val", "+", "-", "-", "-")[1:]])
+    told.looked("v1", TRAIN, [("m1", "+"), *texts("train", "+", "-", "-", "-")[1:]])
+    assert told.state.allowance.for_another_version == 8  # it is not decided yet
+    told.add(VersionAccepted(round=1, version="v1", reason="better"))
+    assert told.state.allowance.for_another_version == 2
+
+
+@pytest.mark.parametrize(("calls", "is_asked"), [(100, True), (30, False)])
+def test_calls_that_are_left_at_the_end_go_to_what_is_open(calls: int, is_asked: bool) -> None:
+    """The rounds are done, and val of the version that was kept rather passes: it is asked again,
+    once, with the calls that test does not need.
+    """
+    told = Told(rounds=1, calls=calls)
+    told.looked("v0", VAL, texts("val", "-", "+", "+", "+"))
+    told.looked("v0", TRAIN, texts("train", "--+", "+-", "-+", "+"))
+    told.proposed("v1")
+    told.looked("v1", VAL, [("n1", "+-"), ("val1", ""), ("n2", "--+"), ("val3", "")])
+    told.looked("v1", TRAIN, [("m1", "+"), *texts("train", "", "+-", "+", "+")[1:]])
+    told.add(VersionAccepted(round=1, version="v1", reason="better"))
+    assert EVEN < told.state.chance("v1", VAL).chance < LEAST_STATED
+    asked = told.next
+    assert isinstance(asked, Ask) is is_asked
+    if is_asked:
+        assert (asked.judges, asked.version, asked.draw) == ((VAL,), "v1", 1)
+        need = told.state.by_need("v1", VAL)
+        assert (need.again, need.once, need.hopeless) == (1, False, HOPELESS)
+        assert need.looks == told.state.calls_left - 12
+        told.looked("v1", VAL, [("n1", "+--"), ("val1", ""), ("n2", "--+"), ("val3", "")])
+        assert HOPELESS < told.state.chance("v1", VAL).chance < LEAST_STATED
+        assert told.next.result is Result.ROUND_LIMIT
+
+
+@given(LOOKS, st.integers(0, 60))
+def test_a_run_ends_whatever_its_judges_say(looks: Sequence[str], calls: int) -> None:
+    """Each split is asked again once at the most, and not where no call is left."""
+    told = Told(rounds=0, calls=calls)
+    asked = []
+    while isinstance(told.next, Ask):
+        split = told.next.judges[0]
+        told.looked("v0", split, texts(split, *looks))
+        asked.append(split)
+    assert isinstance(told.next, Stop)
+    assert all(asked.count(split) <= 2 for split in asked)
 
 
 def test_beliefs_are_kept_until_a_ballot_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -442,9 +520,6 @@ def test_a_run_that_began_before_such_runs_keeps_its_rule() -> None:
     plain = {k: v for k, v in event_to_plain(told.log[0]).items() if k != "rubrics"}
     state = state_of_suite_run(event_from_plain(plain))
     assert type(state) is SuiteLoopState
-
-
-LOOKS = st.lists(st.text("+-", min_size=1, max_size=5), min_size=4, max_size=4)
 
 
 @given(LOOKS, LOOKS, st.none() | LOOKS)

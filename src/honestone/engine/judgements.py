@@ -192,7 +192,8 @@ class SplitRun(Struct, frozen=True, kw_only=True):
 class SplitRunner(Protocol):
     """Runs the tasks of a split with a version of the artifact.
 
-    The same version and split within one run of the loop are run once: what an earlier process
+    The same version and split within one run of the loop are run once, and once each time that its
+    judges are asked again: what an earlier process
     finished is returned, what it began is resumed. `meter` is the loop's; what is left of it is the
     limit. `need`: how judges are asked; None for one look of each of them.
     """

@@ -30,7 +30,7 @@ from honestone.core.judging.contract import Contract
 from honestone.core.judging.spend import Meter
 from honestone.core.loop import suite_belief, suite_loop
 from honestone.core.loop.state import LoopLimits
-from honestone.core.loop.suite_belief import SPLIT_SURE, KeepWhatIsLikelier
+from honestone.core.loop.suite_belief import KeepWhatIsLikelier, enough_of_split
 from honestone.core.loop.suite_loop import (
     STEERING,
     TEST,
@@ -253,8 +253,7 @@ def asked_to_be_sure(tasks: SuitePlan) -> SuitePlan:
     """The suite with its judges asked by need: so sure of each split that two of them together are
     as sure as was asked. Its contract stays the suite's.
     """
-    split = SPLIT_SURE if tasks.sure is None else (1.0 + float(tasks.sure)) / 2
-    judging = replace(tasks.judging, sure=100 * split, max_looks=None)
+    judging = replace(tasks.judging, sure=100 * enough_of_split(tasks.sure), max_looks=None)
     return replace(tasks, request=replace(tasks.request, judging=judging))
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.adapters.checks import CheckRunner
 from honestone.app.judging import judging_options
@@ -18,6 +19,7 @@ from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.running.side_run import SideRun
 from honestone.app.suites.subject import SuiteSubject, skill_of
 from honestone.core.artifact import Artifact, Version
+from honestone.core.events import OutputProduced
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Meter, Spend
@@ -26,6 +28,7 @@ from honestone.core.loop.suite_loop import (
     Splits,
 )
 from honestone.core.record.record import SuiteRecord, read_record
+from honestone.core.record.runs import side_of_loop
 from honestone.core.skill.brief import EDIT_RUBRIC, failures_in_words, shown_edit
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
@@ -55,12 +58,16 @@ class SplitRuns(Struct, frozen=True, kw_only=True):
     async def run(
         self, version: Version, split: str, meter: Meter, need: ByNeed | None = None
     ) -> SplitRun:
-        cases, subject = self.splits.of(split), self._subject(version)
+        again = 0 if need is None else need.again
+        cases, subject = self.splits.of(split), self._subject(version, again)
         record, left = self._finished(subject, cases), meter.rest()
         is_new = record is None
         if record is None:
             side = SideRun.open(self.plan, self.store, self.observer, subject, cases, left)
-            await side.work(by_need=need)
+            # A split that is asked again is a run of its own, with the outputs of the first.
+            first = self._finished(self._subject(version), cases) if again else None
+            known = None if first is None else OutputsOfRun(record=first)
+            await side.work(by_need=need, known=known)
             record = side.finish()
         spend = record.spend
         return SplitRun(
@@ -81,8 +88,8 @@ class SplitRuns(Struct, frozen=True, kw_only=True):
     async def close(self) -> None:
         await self.plan.close()
 
-    def _subject(self, version: Version) -> SuiteSubject:
-        note, path = f"improve {self.loop}", self.plan.subject.path
+    def _subject(self, version: Version, again: int = 0) -> SuiteSubject:
+        note, path = side_of_loop(self.loop, again), self.plan.subject.path
         if self.plan.subject.skill is None:
             return SuiteSubject(path=path, version=version, note=note)
         return SuiteSubject.of_skill(
@@ -90,7 +97,9 @@ class SplitRuns(Struct, frozen=True, kw_only=True):
         )
 
     def _finished(self, subject: SuiteSubject, cases: Sequence[Case]) -> SuiteRecord | None:
-        """What an earlier process finished and could not report any more."""
+        """What is on record as finished: by an earlier process that could not report it any more,
+        or as the first look at a split.
+        """
         identity = self.plan.identity(subject, cases)
         for info in self.store.runs():
             if info.id < self.loop:
@@ -98,6 +107,19 @@ class SplitRuns(Struct, frozen=True, kw_only=True):
             if info.identity == identity and info.finished is not None:
                 return read_record(self.store.events(info.id), run=info.id)
         return None
+
+
+class OutputsOfRun(Struct, frozen=True, kw_only=True):
+    """The outputs of an earlier run of the same cases. Answers `engine.cases.KnownOutputs`."""
+
+    record: SuiteRecord
+
+    async def find(self, case: Case, attempt: int) -> OutputProduced | None:
+        output = self.record.cases[case.id].output_of(attempt)
+        return None if output is None else replace(output, spend=Spend())
+
+    async def keep(self, output: OutputProduced) -> None:
+        """Nothing to do: they are on record."""
 
 
 class PanelOfEdits(Struct, frozen=True, kw_only=True):

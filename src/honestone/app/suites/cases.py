@@ -32,10 +32,11 @@ def case_work(
     panel: Panel,
     add: Callable[[Event], None],
     asked: Mapping[str, str] | None = None,
+    known: KnownOutputs | None = None,
 ) -> CaseWork:
     """The work on the cases of `run`, with `subject`. `add` hears of each event that is put on
     record. `asked`: by case the digest of what the target is asked, where the plan does not hold
-    the cases.
+    the cases. `known`: outputs that are there already, before those of the plan.
     """
     watches = plan.watches
 
@@ -62,7 +63,7 @@ def case_work(
         more_skills=plan.more_skills,
         concurrency=plan.at_once,
         is_free=plan.is_recorded,
-        known=_known_outputs(plan, store, subject, asked),
+        known=known or _known_outputs(plan, store, subject, asked),
         rates=rates_of(plan.workspace.settings.targets.get(plan.target_name)),
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from math import ceil
 from typing import Final
@@ -20,7 +21,6 @@ from msgspec.structs import replace
 
 from honestone.core.belief.cases.ranges import text_with
 from honestone.core.belief.cases.suite import (
-    LOOKS_PER_CASE,
     CaseBelief,
     Elsewhere,
     SuiteBelief,
@@ -29,7 +29,7 @@ from honestone.core.belief.cases.suite import (
     better_than,
 )
 from honestone.core.belief.comparison import Better
-from honestone.core.belief.stated import Ground, StatedBelief, settled
+from honestone.core.belief.stated import EVEN, Ground, StatedBelief, settled
 from honestone.core.belief.verdict import CLOSE, TextBelief
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.events import (
@@ -42,8 +42,10 @@ from honestone.core.events import (
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Outcome, Verdict
+from honestone.core.loop.allowance import Allowance
 from honestone.core.loop.state import Accept, Ask, LoopState, Result, RollBack, Stop, Words
 from honestone.core.loop.suite_loop import (
+    HOPELESS,
     TEST,
     TRAIN,
     VAL,
@@ -57,9 +59,8 @@ from honestone.core.loop.suite_loop import (
 )
 from honestone.core.numbers import sure
 
-# A split is asked on until it is this sure that it reaches its bar; val and test together are then
-# at least 95 % sure.
-SPLIT_SURE: Final = 0.975
+# How sure a version is made that it reaches the bars of val and of test, where nothing is asked for.
+ENOUGH: Final = 0.95
 # Changed versions in a row of which every case passes and fails as in the one before, after which
 # the cases tell nothing: an edit that helps one case and harms another leaves the pass rate as it is.
 DEAD_AFTER: Final = 7
@@ -68,8 +69,16 @@ _WORDS: Final = replace(
     dead="every case of seven changed versions in a row passed or failed as in the one before, "
     "or could not be judged",
 )
-# Looks of each judge of a quorum at each case of test that are held while val is asked on.
-KEPT_FOR_TEST: Final = 2
+
+
+def enough(asked: Fraction | None) -> float:
+    """How sure a version is made where a suite asks for so much (0-1)."""
+    return ENOUGH if asked is None else float(asked)
+
+
+def enough_of_split(asked: Fraction | None) -> float:
+    """How sure of its bar each of two splits is made, so that both together are as sure as that."""
+    return (1.0 + enough(asked)) / 2
 
 
 class _Remembered(msgspec.Struct):
@@ -85,7 +94,9 @@ class SuiteBeliefState(SuiteLoopState):
     """The state of a loop over a suite whose judges are asked by need.
 
     `rubrics`: what judges answer, by their keys. `asked`: judge calls so far. `answers`: by version
-    and split, what is known of each case. `looks_at`: by text, the looks on record.
+    and split, what is known of each case. `looks_at`: by text, the looks on record. `times_asked`:
+    by version and split, how often it was asked. `new_texts`: by version, how many texts
+    of val and train no version before it had.
     """
 
     rubrics: Mapping[str, Rubric]
@@ -94,6 +105,8 @@ class SuiteBeliefState(SuiteLoopState):
     asked: int = 0
     answers: dict[tuple[str, str], tuple[CaseAnswers, ...]] = field(default_factory=dict)
     looks_at: dict[str, list[Ballot]] = field(default_factory=dict)
+    times_asked: dict[tuple[str, str], int] = field(default_factory=dict)
+    new_texts: dict[str, int] = field(default_factory=dict)
     _texts: dict[str, TextBelief] = field(default_factory=dict)
     _known: _Remembered = field(default_factory=_Remembered, repr=False, compare=False)
 
@@ -105,12 +118,20 @@ class SuiteBeliefState(SuiteLoopState):
             self.asked += event.spend.judge_calls
         if isinstance(event, BallotCast):
             self.answers[event.version, event.ballot.judge] = event.cases
+            key = event.version, event.ballot.judge
+            self.times_asked[key] = self.times_asked.get(key, 0) + 1
+            self._count_texts(event)
             for one in event.cases:
                 looks = [ballot for ballot in one.ballots if ballot.judge != CHECK]
                 self.looks_at.setdefault(one.text, []).extend(looks)
                 self._take_in(one)
             self._known = _Remembered()
         LoopState.apply(self, event)
+
+    def _count_texts(self, event: BallotCast) -> None:
+        if event.role == "panel":
+            new = {one.text for one in event.cases} - self.looks_at.keys()
+            self.new_texts[event.version] = self.new_texts.get(event.version, 0) + len(new)
 
     def _take_in(self, one: CaseAnswers) -> None:
         if one.certain is None and one.rubric in self.rubrics:
@@ -304,49 +325,45 @@ class SuiteBeliefState(SuiteLoopState):
         return 0 if self.limit is not None else self.limits.calls - self.asked
 
     @property
-    def _needed(self) -> int:
-        """Judges that have to answer about a case: the highest quorum."""
+    def allowance(self) -> Allowance:
+        """What may still be asked, and what the rest of the run needs."""
         quorums = [rubric.quorum or 1 for rubric in self.rubrics.values()]
         judges = {judge for text in self._texts.values() for judge in text.looks}
-        return max([len(judges) if one == "all" else int(one) for one in quorums] + [1])
-
-    @property
-    def _least(self) -> dict[str, int]:
-        """Looks that give every case of a split its quorum."""
-        return {name: self._needed * len(self._ids(name)) for name in (TRAIN, VAL, TEST)}
-
-    def held_for_test(self, version: str | None) -> int:
-        """Calls that no other split may take: those that certify a version (None: one that is not
-        made yet), and one look at each case of test of the original, with which it is compared.
-        """
-        needs_original = version != self.original and (self.original, TEST) not in self.answers
-        return (KEPT_FOR_TEST + needs_original) * self._least[TEST]
-
-    @property
-    def for_another_version(self) -> int:
-        """Looks that decide about one more version: at val, and at train for each proposal."""
-        return self._least[VAL] + self.candidates * self._least[TRAIN]
+        needed = max([len(judges) if one == "all" else int(one) for one in quorums] + [1])
+        open_version = self.rounds[-1].version if self.rounds and self.rounds[-1].is_open else None
+        edited = [entry.version for entry in self.rounds if entry.version]
+        return Allowance(
+            calls=self.calls_left,
+            rounds=self.limits.rounds - len(self.rounds),
+            least={name: needed * len(self._ids(name)) for name in (TRAIN, VAL, TEST)},
+            of_edits=tuple(
+                needed * self.new_texts.get(version, 0)
+                for version in edited
+                if version not in (self.original, open_version)
+            ),
+            candidates=self.candidates,
+            needs_original=(self.original, TEST) not in self.answers,
+        )
 
     def by_need(self, version: str, split: str) -> ByNeed:
-        """How judges are asked about this split of a version now. Val leaves the calls that train
-        needs, and those held for test.
-        """
-        least = self._least
-        cases = {name: len(self._ids(name)) for name in least}
-        reserved = least[TRAIN] + self.held_for_test(version)
-        looks = {
-            TRAIN: least[TRAIN],
-            VAL: max(min(LOOKS_PER_CASE * cases[VAL], self.calls_left - reserved), least[VAL]),
-            TEST: max(self.calls_left, least[TEST]),
-        }
-        most = self.rubric.max_looks or looks[split]
+        """How judges are asked about this split of a version now."""
+        allowance, cases = self.allowance, len(self._ids(split))
+        again = self.times_asked.get((version, split), 0)
+        is_original = version == self.original
+        is_compared_with = split == TEST and is_original and bool(self.rounds)
+        if again:
+            is_tested = (version, TEST) in self.answers
+            looks = allowance.further_looks(split, is_original=is_original, is_tested=is_tested)
+        else:
+            looks = allowance.first_looks(split, cases, is_original=is_original)
         return ByNeed(
-            looks=min(looks[split], most),
-            once=split == TRAIN
-            or (split == TEST and version == self.original and bool(self.rounds)),
+            looks=min(looks, self.rubric.max_looks or looks),
+            once=not again and (split == TRAIN or is_compared_with),
             known=self.looks_at,
             alongside=self._texts_alongside(version),
             apart=self._texts_apart(version),
+            hopeless=EVEN if split == VAL and allowance.has_another and not again else HOPELESS,
+            again=again,
         )
 
 
@@ -367,20 +384,52 @@ class KeepWhatIsLikelier(KeepWhatHelps):
     name: str = "belief"
 
     def settle(self, state: LoopState) -> Ask | Stop | None:
-        """No further version is proposed with the calls that are held for test."""
+        """No further version is proposed with the calls that are held for test. Before a run ends,
+        the calls that are left go to what is still open.
+        """
         assert isinstance(state, SuiteBeliefState)
-        settled = KeepWhatHelps.settle(self, state)
-        if settled is not None:
-            return settled
-        left, most = state.calls_left, state.limits.calls
-        another, held = state.for_another_version, state.held_for_test(None)
-        if left >= another + held:
+        settled = KeepWhatHelps.settle(self, state) or self._out_of_calls(state)
+        return self._ask_on(state) or settled if isinstance(settled, Stop) else settled
+
+    def _out_of_calls(self, state: SuiteBeliefState) -> Stop | None:
+        allowance, most = state.allowance, state.limits.calls
+        if allowance.spare >= 0:
             return None
+        held = allowance.held_for_test(is_original=False)
         return Stop(
             result=Result.BUDGET,
-            reason=f"{left} of --max-calls {most} are left: val and train of another version need"
-            f" {another}, and {held} are held for test",
+            reason=f"{allowance.calls} of --max-calls {most} are left: val and train of another"
+            f" version need {allowance.for_another_version}, and {held} are held for test",
         )
+
+    def _ask_on(self, state: SuiteBeliefState) -> Ask | None:
+        """The split of the best version that is asked again, once: of those that are open the one
+        that is less sure.
+        """
+        version = state.best
+        if state.limit is not None or (version, VAL) not in state.answers:
+            return None
+        splits = [VAL, TEST] if (version, TEST) in state.answers else [VAL]
+        asked = state.rubric.sure
+        if state.chance(version, *splits).low >= enough(asked):
+            return None
+        chances = {split: state.chance(version, split).chance for split in splits}
+        if min(chances.values()) <= HOPELESS:
+            return None
+        for split in sorted(splits, key=lambda one: chances[one]):
+            may_ask = state.times_asked.get((version, split), 0) == 1
+            if (
+                may_ask
+                and chances[split] < enough_of_split(asked)
+                and state.by_need(version, split).looks > 0
+            ):
+                return Ask(
+                    judges=(split,),
+                    version=version,
+                    role="holdout" if split == TEST else "panel",
+                    draw=1,
+                )
+        return None
 
     def judge(self, state: LoopState, version: str) -> Accept | RollBack:
         assert isinstance(state, SuiteBeliefState)

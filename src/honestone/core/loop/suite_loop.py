@@ -263,8 +263,8 @@ def _why_undone(state: LoopState, version: str) -> str:
 # state
 
 
-# A version that reaches the bar of val less probably gets no further look.
-HOPELESS: Final = 0.2
+# A version that reaches a bar less probably gets no further look, whatever is left.
+HOPELESS: Final = 0.05
 
 
 class ByNeed(Struct, frozen=True, kw_only=True):
@@ -272,7 +272,7 @@ class ByNeed(Struct, frozen=True, kw_only=True):
     where every case has as many as its quorum. `once`: one look at each text that has none.
     `known`: by text the looks on record. `alongside`: the texts of the version's other splits,
     `apart` those of other versions, by their names. `hopeless` (0-1): the probability below which
-    asking ends.
+    asking ends. `again`: how often the split was asked before.
     """
 
     looks: int
@@ -281,6 +281,7 @@ class ByNeed(Struct, frozen=True, kw_only=True):
     alongside: Mapping[str, TextBelief]
     apart: Mapping[str, TextBelief]
     hopeless: float = HOPELESS
+    again: int = 0
 
 
 def _is_train(line: Line) -> bool:

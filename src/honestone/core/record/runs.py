@@ -18,6 +18,17 @@ _LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _TIME_LETTERS: Final = 10
 
 
+def side_of_loop(loop: str, again: int = 0) -> str:
+    """The side of a run of a split within an improvement; `again`: how often that split of that
+    version was asked before.
+    """
+    return f"improve {loop}, asked again {again}" if again else f"improve {loop}"
+
+
+def is_side_of_loop(side: str, loop: str) -> bool:
+    return side.split(",")[0] == side_of_loop(loop)
+
+
 def run_id(moment: int, chance: int, *, last: str) -> str:
     """A ULID: sorts by `moment` (milliseconds since 1970), and after `last`, whatever the clock
     says. `chance` has 80 bits.

@@ -39,6 +39,7 @@ from honestone.core.skill.sides import (
 )
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
+from honestone.engine.cases import KnownOutputs
 from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.judging.panel import Panel
 from honestone.engine.suites import SuiteRun
@@ -139,11 +140,12 @@ class SideRun:
         slots: AbstractAsyncContextManager[object] | None = None,
         by_need: ByNeed | None = None,
         asked: Mapping[str, str] | None = None,
+        known: KnownOutputs | None = None,
     ) -> None:
         """The same inside an event loop. Whoever calls it closes the plan. `panel` and `slots` are
         shared with other runs: what they ask is asked once, and `slots` lets so many attempts of
         all of them be at work. `by_need`: what a loop knows of its judges and asks of them. `asked`
-        is that of `case_work`.
+        and `known` are those of `case_work`.
         """
         plan = self.plan
         panel = panel or make_panel(plan.seats, self.store, self.meter, plan.judging)
@@ -157,6 +159,7 @@ class SideRun:
             panel=panel,
             add=self.record.add,
             asked=asked,
+            known=known,
         )
         paid = self.meter.before.judge_calls + self.meter.lost
         asking = asking_of(plan, self.record, panel, by_need, paid)
