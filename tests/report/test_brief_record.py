@@ -303,3 +303,28 @@ def test_what_equal_answers_say_is_worked_out_once(monkeypatch: pytest.MonkeyPat
     assert brief.belief is not None and brief.belief.looks == 60
     assert len(asked) == 60 + 2
     assert streamed == whole
+
+
+def test_of_two_judgements_of_an_attempt_the_one_counts_that_counted() -> None:
+    """A limit refused a judge first, and the run was resumed."""
+    log = log_of([("run", "mean", [(True, None)]), ("run", "mean", [(False, None)])])
+    at = next(place for place, event in enumerate(log) if isinstance(event, AttemptJudged))
+    judged = log[at]
+    assert isinstance(judged, AttemptJudged)
+    none = tuple(replace(one, marks={}) for one in judged.ballots)
+    refused = replace(judged, ballots=none, refused="--max-calls 1")
+    for twice in ([refused, judged], [judged, refused]):
+        whole, (streamed, _) = both([*log[:at], *twice, *log[at + 1 :]])
+        assert streamed == whole
+
+
+def test_words_are_put_back_without_scoring_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of([("run", "mean", [(True, None), (False, None)])])
+    with patch.object(records, "FEW", 0):
+        brief = read_record(log, is_brief=True)
+    (case,) = brief.each()
+    memory = read_record(log).cases[case.case.id]
+    monkeypatch.setattr(CaseRecord, "add", None)
+    found = case.whole(log)
+    assert found.produced == memory.produced and found.ballots == memory.ballots
+    assert found.result == memory.result and found.attempts == memory.attempts

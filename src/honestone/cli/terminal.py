@@ -88,6 +88,14 @@ _EXPONENT: Final = re.compile(
 
 def _is_written_otherwise(encoded: bytes) -> bool:
     """Whether a number in it may be one that Python writes otherwise: below 0.0001 or from 1e16 on."""
+    # Nearly all that is written are words: without them little is left to be searched.
+    return _has_exponent(encoded.translate(None, _IN_NO_NUMBER)) and _has_exponent(encoded)
+
+
+_IN_NO_NUMBER: Final = bytes(set(range(256)) - set(b'0123456789.e-":,['))
+
+
+def _has_exponent(encoded: bytes) -> bool:
     if b"0.0000" in encoded:
         return True
     for match in _EXPONENT.finditer(encoded):

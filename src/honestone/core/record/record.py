@@ -212,9 +212,37 @@ class CaseRecord(Struct, kw_only=True):
             made.drop_words(self.scorer)
 
     def whole(self, events: Iterable[Event]) -> CaseRecord:
-        """It with its words again, from what is on record of it. A judgement that does not count is
-        not among them.
+        """It with its words again, from what is on record of it. What its attempts came to is known.
+        A judgement that does not count is not among them.
         """
+        known = [
+            event
+            for event in events
+            if isinstance(event, OutputProduced | CasePassedBy)
+            or (isinstance(event, AttemptJudged) and self.ballots_of(event.attempt) is not None)
+        ]
+        made: dict[int, AttemptRecord] = {}
+        for event in known:
+            if isinstance(event, CasePassedBy):
+                continue
+            number = event.attempt
+            one = made.get(number)
+            if one is None:
+                one = made[number] = AttemptRecord(
+                    ended=self.ended_of(number), digest=self._digest_of(number)
+                )
+            if isinstance(event, OutputProduced) and one.produced is None:
+                one.produced = event
+            elif isinstance(event, AttemptJudged) and one.ballots is None:
+                one.ballots = event.ballots
+            else:
+                return self._folded(known)
+        return replace(self, made=made, is_brief=False)
+
+    def _folded(
+        self, events: Iterable[OutputProduced | AttemptJudged | CasePassedBy]
+    ) -> CaseRecord:
+        """The same where something is on record twice: which of them counts, the fold says."""
         found = CaseRecord(
             case=self.case,
             scorer=self.scorer,
@@ -223,11 +251,7 @@ class CaseRecord(Struct, kw_only=True):
             is_asked_on=self.is_asked_on,
         )
         for event in events:
-            match event:
-                case AttemptJudged() if self.ballots_of(event.attempt) is None:
-                    pass
-                case OutputProduced() | AttemptJudged() | CasePassedBy():
-                    found.add(event)
+            found.add(event)
         return found
 
     @property
