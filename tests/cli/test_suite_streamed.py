@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.report.suite_samples import HOSTILE, case, every_status, hostile, report, with_baseline
 
+from honestone.cli.suites import options
 from honestone.cli.suites.options import dump_report
 from honestone.cli.terminal import dump
 from honestone.report.documents.case_by_case import SuiteReport
@@ -154,3 +156,12 @@ def test_pieces_are_cut_after_a_tag_alone(parts: list[str]) -> None:
     pieces = list(in_pieces(parts))
     assert "".join(pieces) == "".join(parts)
     assert all(piece.endswith(">") for piece in pieces[:-1])
+
+
+@given(st.lists(st.text(max_size=10), max_size=20), st.integers(1, 15))
+def test_short_parts_are_written_together(parts: list[str], size: int) -> None:
+    with patch.object(options, "_PIECE", size):
+        pieces = list(options._joined(iter(parts)))
+    assert "".join(pieces) == "".join(parts)
+    assert all(len(piece) >= size for piece in pieces[:-1])
+    assert all(len(piece) < size + 10 for piece in pieces)

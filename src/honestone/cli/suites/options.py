@@ -34,8 +34,23 @@ def print_suite(document: Mapping[str, object] | Struct | SuiteReport, form: str
 
         write_page(suite_pieces(document))
         return
-    for part in _parts(document, form):
-        write(part)
+    for piece in _joined(_parts(document, form)):
+        write(piece)
+
+
+_PIECE: Final = 65_536
+
+
+def _joined(parts: Iterable[str]) -> Iterator[str]:
+    """The parts, several at a time where they are short: each piece is a write of its own."""
+    waiting, size = list[str](), 0
+    for part in parts:
+        waiting.append(part)
+        size += len(part)
+        if size >= _PIECE:
+            yield "".join(waiting)
+            waiting, size = [], 0
+    yield "".join(waiting)
 
 
 def _parts(report: SuiteReport, form: str) -> Iterable[str]:
