@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import honestone
+from honestone.core.judging.ballot import Question
+from honestone.testing import ScriptedJudge
 
 RUBRIC = {
     "threshold": 75,
@@ -81,6 +83,32 @@ def test_a_judge_that_fails_is_outvoted_where_no_quorum_needs_it(
     )
     assert found.verdict == verdict
     assert found.probability is not None and found.probability >= 0.95
+
+
+class PricedJudge(ScriptedJudge):
+    """A judge whose call costs what its request is long."""
+
+    def size_of(self, question: Question) -> int:
+        return len(self.render(question).body)
+
+
+def test_a_look_at_some_criteria_says_which() -> None:
+    """One of forty criteria is contested: a call asks it alone, and its votes are all that differ."""
+
+    def says(name: str) -> Callable[[Question], dict[str, bool]]:
+        return lambda asked: {
+            one.id: (name, asked.draw, one.id) != ("a", 0, "q7") for one in asked.criteria
+        }
+
+    criteria = [{"id": f"q{i}", "requirement": f"Property {i} holds"} for i in range(40)]
+    rubric = {"threshold": 100, "floor": 0, "criteria": criteria}
+    judges = [PricedJudge(says(name), id=name) for name in "abc"]
+    document = honestone.evaluate("a text", rubric, judges=judges, sure=95).to_dict()
+    parts = {one["id"]: one["criteria"] for one in document["judges"] if "criteria" in one}
+    assert document["verdict"] == "pass" and list(parts.values()) == [["q7"]]
+    votes = [len(one["items"][0]["votes"]) for one in document["criteria"]]
+    assert votes[7] == document["belief"]["looks"] == max(votes) > votes[6]
+    assert document["score"] < 100 and "mean" in str(document)
 
 
 def test_without_sure_every_judge_looks_once_and_the_score_is_the_mean() -> None:

@@ -30,7 +30,8 @@ class World:
     `rates`: the range of a judge's rate of misreading. `lenient`: how many times as often an unmet
     item is misread as a met one. `stays`: the range of the part of a judge's errors that it repeats.
     `shared`: the part of errors that all judges of the panel make together. `judges`: the range of
-    their number.
+    their number. `items`: the range of the number of items. `open_items`: how many of them are
+    misread at all; None for all.
     """
 
     name: str
@@ -39,11 +40,13 @@ class World:
     lenient: float = 1.0
     shared: float = 0.0
     judges: tuple[int, int] = (1, 4)
+    items: tuple[int, int] = (3, 10)
+    open_items: int | None = None
 
     def text(self, seed: int) -> Text:
-        """From three to ten items. Texts near the bar are as frequent as clear ones."""
+        """Texts near the bar are as frequent as clear ones."""
         draw = random.Random(f"text {self.name} {seed}")
-        count = draw.randint(3, 10)
+        count = draw.randint(*self.items)
         least = draw.randint((count + 1) // 2, count)
         met = min(max(least + draw.choice((-3, -2, -1, 0, 0, 1, 1, 2)), 0), count)
         truth = [True] * met + [False] * (count - met)
@@ -61,6 +64,9 @@ class Judges:
         self._rates = {name: draw.uniform(*world.rates) for name in self.names}
         self._stays = {name: draw.uniform(*world.stays) for name in self.names}
         self._hard = [draw.uniform(0.5, 1.5) for _ in text.truth]
+        if world.open_items is not None:
+            misread = draw.sample(range(len(text.truth)), world.open_items)
+            self._hard = [one if at in misread else 0.0 for at, one in enumerate(self._hard)]
 
     def look(self, name: str, number: int) -> list[bool]:
         """What a judge answers about each item, the `number`-th time it is asked."""
@@ -93,4 +99,11 @@ WORLDS = (
     World("lenient judges", (0.03, 0.08), (0.2, 0.8), lenient=3.0),
     World("one careful judge of three", (0.01, 0.20), (0.3, 0.7), judges=(3, 3)),
     World("errors that judges share", (0.05, 0.15), (0.3, 0.7), shared=0.5),
+)
+
+# Rubrics so large that a look at a part of them is much cheaper.
+LARGE = (
+    World("40 items, 5 % misread", (0.03, 0.08), judges=(3, 3), items=(40, 40)),
+    World("40 items, 15 % misread", (0.12, 0.18), judges=(3, 3), items=(40, 40)),
+    World("40 items, of which 3 are open", (0.3, 0.4), judges=(3, 3), items=(40, 40), open_items=3),
 )

@@ -4,6 +4,9 @@ Drives what decides each look (`Looking`), without a store and without calls. Pr
 how its verdicts end, and what is stated against how often it is so; the last column says whether a
 PASS that states p is so in at least p less 5 points, as far as the number of runs can tell. Exits 1
 where it is not.
+
+`--parts` runs each world twice more, with further looks that may ask a part of the criteria and
+without, by the same seeds, and prints what that does to verdicts and to their price.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 
-from box_worlds import WORLDS, Judges, Text, World
+from box_worlds import LARGE, WORLDS, Judges, Text, World
 
 from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.judging.ballot import Ballot, Mark
@@ -26,16 +29,21 @@ BINS = ((0.80, 0.90), (0.90, 0.97), (0.97, 1.0))
 # Bars that are asked for, in percent, so that every bin is filled.
 BARS = (80, 85, 90, 93, 95, 97, 99)
 ALLOWED = 0.05
+# What the text and the instructions of a prompt cost, in items of a rubric with their answers.
+HEAD = 12
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How one run ended: what it stated of its verdict (0-1), whether that is so, and its looks."""
+    """How one run ended: what it stated of its verdict (0-1), whether that is so, its looks, and
+    what these cost, in looks at all items.
+    """
 
     outcome: Outcome
     stated: float
     is_so: bool
     looks: int
+    price: float
 
 
 def rubric(text: Text, sure: int) -> Rubric:
@@ -53,21 +61,33 @@ def rubric(text: Text, sure: int) -> Rubric:
     )
 
 
-def run(world: World, seed: int) -> Ended:
-    """Looks at one text of the world until the bar is decided or twelve looks are used."""
+def run(world: World, seed: int, *, in_parts: bool = False) -> Ended:
+    """Looks at one text of the world until the bar is decided or twelve looks are used. `in_parts`:
+    a further look may ask some items alone.
+    """
     text = world.text(seed)
     judges = Judges(world, text, seed)
     of = rubric(text, BARS[seed % len(BARS)])
     looking = Looking(rubric=of, judges=[AskedLook(id=name) for name in judges.names])
+    whole = len(text.truth)
+    price = 0.0
+
+    def size(ids: Sequence[str]) -> int:
+        return HEAD + (len(ids) or whole)
+
     while wanted := looking.next_looks():
+        part = looking.part(wanted[0], size) if in_parts and len(wanted) == 1 else ()
         for name in wanted:
+            price += size(part) / size(())
             number = len(looking.looks.get(name, ())) + 1
             id = name if number == 1 else f"{name}#{number}"
             marks = {
                 (f"i{item}", f"i{item}"): Mark(answer)
                 for item, answer in enumerate(judges.look(name, number))
+                if not part or f"i{item}" in part
             }
-            looking.add(name, Ballot(judge=id, marks=marks, draw_of=name if number > 1 else None))
+            draw_of = name if number > 1 else None
+            looking.add(name, Ballot(judge=id, marks=marks, draw_of=draw_of, asked=part))
     belief = looking.belief
     assert belief is not None and belief.outcome is not None
     is_pass = belief.outcome is Outcome.PASS
@@ -76,6 +96,7 @@ def run(world: World, seed: int) -> Ended:
         stated=belief.probability if is_pass else 1.0 - belief.probability,
         is_so=text.is_good if is_pass else not text.is_good,
         looks=looking.count,
+        price=price,
     )
 
 
@@ -128,11 +149,34 @@ def row(name: str, ended: Sequence[Ended], bins: Sequence[Stated | None], verdic
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
+def in_parts(runs: Sequence[int]) -> None:
+    """Prints each world with looks at all items alone, and with looks at parts."""
+    print("| world | looks at | pass | fail | open | wrong | looks | price |")
+    print("| --- " * 8 + "|")
+    for world in (*WORLDS, *LARGE):
+        for name, may in (("all", False), ("parts", True)):
+            ended = [run(world, seed, in_parts=may) for seed in runs]
+            decided = [one for one in ended if one.outcome is not Outcome.INCONCLUSIVE]
+            shares = [
+                sum(one.outcome is outcome for one in ended)
+                for outcome in (Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE)
+            ]
+            shares.append(sum(not one.is_so for one in decided))
+            means = (sum(one.looks for one in ended), sum(one.price for one in ended))
+            cells = [f"{100 * one / len(ended):.1f}" for one in shares]
+            cells += [f"{one / len(ended):.2f}" for one in means]
+            print(f"| {world.name} | {name} | " + " | ".join(cells) + " |", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000, help="runs of each world")
     parser.add_argument("--seed", type=int, default=0, help="number of the first run")
+    parser.add_argument("--parts", action="store_true", help="looks at a part of the criteria")
     options = parser.parse_args()
+    if options.parts:
+        in_parts(range(options.seed, options.seed + options.runs))
+        return 0
     heads = " | ".join(f"stated / so at {100 * low:.0f}-{100 * high:.0f}" for low, high in BINS)
     print(f"| world | pass | fail | open | looks | {heads} | holds |")
     print("| --- " * (6 + len(BINS)) + "|")

@@ -292,6 +292,17 @@ class SizedJudge(Judge, Protocol):
         ...
 
 
+@runtime_checkable
+class DividedJudge(Judge, Protocol):
+    """A judge that can be asked some criteria of a rubric for less than all of them."""
+
+    def size_of(self, question: Question) -> int | None:
+        """What a call costs, in characters of its prompt and its reply, so that two questions can be
+        compared; None where it does not know what else its call costs.
+        """
+        ...
+
+
 # How often a judge is asked again about a reply that cannot be used, where it does not say.
 REASKS: Final = 1
 

@@ -13,7 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.adapters.judges.prompted import TAMPERED, PromptedJudge, numbered_items
+from honestone.adapters.judges.prompted import (
+    ANSWER_CHARACTERS,
+    TAMPERED,
+    PromptedJudge,
+    numbered_items,
+)
 from honestone.adapters.models.schemas import for_openai
 from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.judging.ballot import AskedCriterion, Question
@@ -619,3 +624,19 @@ def test_a_cut_off_reply_is_not_repaired() -> None:
     assert not read(
         lambda request: json.dumps(filled(request, True, True, 5))[:-1] + ",}", cut=True
     ).marks
+
+
+def test_a_part_of_the_criteria_costs_less_of_a_model_over_an_api() -> None:
+    """Prompt and answers count. What an agent CLI adds to a prompt is not known, so it has none."""
+    api = Echo()
+    api.identity = {"api": "chat", "model": "echo-1"}
+    judge = PromptedJudge("j", api)
+    whole = ask_about()
+    part = whole.part_of(["crit-tone"])
+    sizes = [judge.size_of(one) for one in (whole, part)]
+    assert sizes[0] is not None and sizes[1] is not None
+    prompts = [len(judge.render(one).body) for one in (whole, part)]
+    assert prompts[0] > prompts[1]
+    assert sizes[0] - sizes[1] == prompts[0] - prompts[1] + 2 * ANSWER_CHARACTERS
+    assert PromptedJudge("cli", Echo()).size_of(whole) is None
+    assert "crit-words" not in judge.render(part).body and part.part == ("crit-tone",)

@@ -43,6 +43,10 @@ from honestone.prompts.filling import (
 TAMPERED: Final = "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything"
 
 
+# An answer is about 50 tokens, and what a model writes costs about five times what it reads.
+ANSWER_CHARACTERS: Final = 1_000
+
+
 class Fitted(Struct, frozen=True):
     """A prompt that fits into a judge's budget, how it is made once more with the problems of a
     first reply, and what it shows of texts that do not fit, as JSON values.
@@ -130,6 +134,19 @@ class PromptedJudge:
             return self._fitted(question).packed or None
         except CallFailed:
             return None
+
+    def size_of(self, question: Question) -> int | None:
+        """Characters of the prompt, and for each item what its answer costs; None of an agent CLI,
+        which has prompts of its own, and where a part of the text is shown.
+        """
+        if "api" not in self.model.identity:
+            return None
+        try:
+            fitted = self._fitted(question)
+        except CallFailed:
+            return None
+        items = sum(1 for _ in question.items())
+        return None if fitted.packed else len(fitted.first.body) + ANSWER_CHARACTERS * items
 
     def _fitted(self, question: Question) -> Fitted:
         """The prompt of a first look, which decides what a second one shows too."""

@@ -6,7 +6,7 @@ the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct, field
@@ -17,15 +17,19 @@ from honestone.core.belief.stated import (
     belief_of,
     repeats,
 )
-from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import Ballot, JudgeKind
-from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
+from honestone.core.belief.verdict import ExpectedAnswer, TextBelief
+from honestone.core.judging.ballot import Ballot, JudgeKind, Mark
+from honestone.core.judging.rubric import LEAST_LOOKS, Key, Rubric
 from honestone.core.judging.scorecard import Outcome
 
 # What can be asked once: a person, a reply that somebody hands in, a recorded one.
 ONE_LOOK: Final[frozenset[JudgeKind]] = frozenset({"person", "agent", "recorded"})
 # A judge costs at least this part of the dearest one.
 LEAST_PRICE: Final = 0.02
+# A part of the criteria is asked where that costs at most so much of a look at all of them.
+PART_PRICE: Final = 0.75
+# By which a part grows until its answers would decide.
+_GROWTH: Final = 0.25
 # Calls in a row without a mark after which a judge is not asked again.
 FAILURES: Final = 2
 
@@ -120,6 +124,40 @@ class Looking(Struct, kw_only=True):
         worth = [one.id for one in self.judges if self._is_worth(one, counts[one.id])]
         return self._best_of(worth, counts, {}) if worth else None
 
+    def part(self, judge: str, size: Callable[[Sequence[str]], int | None]) -> tuple[str, ...]:
+        """The criteria that a further look of a judge asks: the fewest whose likelier answers decide
+        the verdict; empty for all of them, where no cheaper part would. `size`: what a look at some
+        criteria costs (at all of them where none is named), None where that is not known.
+
+        A part that would leave the verdict open is not asked: looks are limited, and one at
+        everything tells more.
+        """
+        if judge not in self.looks or self.count < LEAST_LOOKS or self.is_short:
+            return ()
+        text = TextBelief(self.rubric).see_all(self.ballots)
+        expected = text.next_answers(judge)
+        whole = size(()) if expected else None
+        if whole is None:
+            return ()
+        ids = _by_worth(expected)
+        count = 1
+        while count < len(ids):
+            part = ids[:count]
+            cost = size(part)
+            if cost is None or cost > PART_PRICE * whole:
+                break
+            marks = {key: Mark(one.is_yes) for key, one in expected.items() if key[0] in part}
+            if self._would_decide(judge, marks):
+                return tuple(part)
+            count += max(int(count * _GROWTH), 1)
+        return ()
+
+    def _would_decide(self, judge: str, marks: Mapping[Key, Mark]) -> bool:
+        """Whether the verdict is decided if a judge gives these answers next."""
+        look = Ballot(judge=f"{judge}#", marks=marks, draw_of=judge)
+        belief = belief_of(self.rubric, [*self.ballots, look])
+        return belief is not None and bool(belief.decided)
+
     def _best_of(
         self, worth: Sequence[str], counts: Mapping[str, int], elsewhere: Mapping[str, int]
     ) -> str:
@@ -176,3 +214,11 @@ class Looking(Struct, kw_only=True):
     @property
     def unasked(self) -> Collection[str]:
         return [one.id for one in self.judges if one.id not in self.looks]
+
+
+def _by_worth(expected: Mapping[Key, ExpectedAnswer]) -> list[str]:
+    """The criteria, those first whose items move most; of equal ones the first of the rubric."""
+    found: dict[str, list[float]] = {}
+    for (criterion, _), one in expected.items():
+        found.setdefault(criterion, []).append(one.moves)
+    return sorted(found, key=lambda id: -sum(found[id]) / len(found[id]))

@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import CHECK, Ballot
-from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.rubric import LEAST_LOOKS, Key, Rubric
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.numbers import chance_words
 
@@ -172,14 +172,26 @@ def alike(looks: Sequence[Ballot]) -> int:
     """How many looks of one judge had the same reply as another of its looks."""
     if len(looks) < LEAST_LOOKS:
         return 0
-    replies = [one.marks for one in looks]
-    return sum(replies.count(one) > 1 for one in replies)
+    return sum(_same_replies(looks, one) > 1 for one in looks)
 
 
 def repeats(looks: Sequence[Ballot]) -> bool:
     """Whether a judge gave one reply so often that it is not asked again about these bytes."""
-    replies = [one.marks for one in looks]
-    return any(replies.count(one) >= REPEATS for one in replies)
+    return any(_same_replies(looks, one) >= REPEATS for one in looks)
+
+
+def _same_replies(looks: Sequence[Ballot], one: Ballot) -> int:
+    """How many of a judge's looks, itself among them, say the same as this one, to the last word.
+    A look at a part of the criteria says the same where it does so of that part.
+    """
+    if not any(look.asked for look in looks):
+        return [look.marks for look in looks].count(one.marks)
+    return sum(_is_same(look.marks, one.marks) for look in looks)
+
+
+def _is_same(first: Mapping[Key, Mark], second: Mapping[Key, Mark]) -> bool:
+    both = first.keys() & second.keys()
+    return bool(both) and all(first[key] == second[key] for key in both)
 
 
 def all_repeat(ballots: Iterable[Ballot]) -> bool:

@@ -31,6 +31,10 @@ SDS: Final = (0.5, 6.0, 10.0, 15.0)
 SHARED_OF_SCORES: Final = 0.35
 # Assumptions less probable than this share of the most probable one do not count.
 NEGLIGIBLE: Final = 2e-3
+# Assumptions less probable than this do not count where items are compared.
+UNLIKELY: Final = 0.05
+# Items up to which a rubric that is no plain count is looked at item by item.
+_MOST_COMPARED: Final = 60
 # A probability that differs from certainty by less is certainty.
 CLOSE: Final = 1e-12
 
@@ -123,6 +127,15 @@ class ExpectedScore(NamedTuple):
 
     overall: float
     criteria: Mapping[str, float]
+
+
+class ExpectedAnswer(NamedTuple):
+    """The likelier next answer of a judge to an item, and how far any answer moves P(contract met):
+    the variance that it is expected to add.
+    """
+
+    is_yes: bool
+    moves: float
 
 
 class RubricShape:
@@ -375,6 +388,57 @@ class TextBelief:
             found += 0.5 * log2((looks + 2.0) / (looks + 1.0))
         return found
 
+    def next_answers(self, judge: str) -> dict[Key, ExpectedAnswer]:
+        """What a judge may answer next to each yes/no item. Empty where that is not known: for
+        items on a scale, and for large rubrics that are more than a count of items.
+        """
+        counted = self._counted if self._is_plain else None
+        if self._anchored or (counted is None and len(self._questions) > _MOST_COMPARED):
+            return {}
+        moved = dict.fromkeys(self._yes_no, 0.0)
+        good = dict(moved)
+        places = self._places(counted)
+        for one, weight in assumptions(self.tallies).items():
+            odds = self._odds(one, {}) if weight >= UNLIKELY else {}
+            turns: dict[object, float] = {}
+            for key in moved:
+                history = self.history(key)
+                own = JudgeAnswers(*self._counts.get(key, {}).get((judge, False), (0, 0)))
+                then = _next_answer(one, history, own)
+                good[key] += weight * then.yes
+                if odds:
+                    place = places.get(key, key), history
+                    if place not in turns:
+                        turns[place] = self._turns(odds, key)
+                    moved[key] += weight * then.moves * turns[place] ** 2
+        return {
+            key: ExpectedAnswer((good[key] >= 0.5) != (key in self._bad), one)
+            for key, one in moved.items()
+        }
+
+    def _places(self, counted: CountedContract | None) -> dict[Key, object]:
+        """What tells apart items of a plain count that have the same answers."""
+        if counted is None:
+            return {}
+        parts = counted.parts_by_history(self.history)
+        return {
+            key: (shape, part)
+            for shape, part, keys in zip(counted.shape.parts, parts, counted.keys, strict=True)
+            for key in keys
+        }
+
+    def _turns(self, odds: Mapping[Key, Odds | None], key: Key) -> float:
+        """How much P(contract met) differs between an item that is met and one that is not."""
+        met, unmet = (self._reached_by({**odds, key: one}) for one in (1.0, 0.0))
+        return met - unmet
+
+    def _reached_by(self, odds: Mapping[Key, Odds | None]) -> float:
+        if self._counted is None or not self._is_plain:
+            return self._reached(odds)
+        chances = {key: one for key, one in odds.items() if isinstance(one, float)}
+        parts = self._counted.parts_by_history(chances.__getitem__)
+        return reached(self._counted.shape, parts, {one: one for one in chances.values()})
+
     def expected(self) -> ExpectedScore | None:
         """The score by what is believed of each item. None where judges are asked and none
         answered, or where code has given no answer: what code would say is not guessed.
@@ -468,19 +532,45 @@ class TextBelief:
         ]
 
 
-def _common(one: Assumption, history: History, own: JudgeAnswers) -> float:
-    """Bits that the next answer of a judge with these answers has in common with the truth of an
-    item, under one assumption.
-    """
+class _NextAnswer(NamedTuple):
+    """P(item is met), and P(the next answer of a judge is yes) if it is, and if it is not."""
+
+    met: float
+    if_met: float
+    if_unmet: float
+
+    @property
+    def yes(self) -> float:
+        return self.met * self.if_met + (1.0 - self.met) * self.if_unmet
+
+    @property
+    def moves(self) -> float:
+        """The variance of P(item is met) that the answer adds."""
+        yes = self.yes
+        if not 0.0 < yes < 1.0:
+            return 0.0
+        return (self.met * (self.if_met - yes)) ** 2 / (yes * (1.0 - yes))
+
+
+def _next_answer(one: Assumption, history: History, own: JudgeAnswers) -> _NextAnswer:
+    """What a judge with these answers says of an item next, under one assumption."""
     others = list(history)
     if own in others:
         others.remove(own)
     more = tuple(sorted([*others, own._replace(yes=own.yes + 1)]))
     now, then = one.errors.likelihood(history), one.errors.likelihood(more)
-    met = met_odds(one, history)
-    if_met, if_unmet = min(then.met / now.met, 1.0), min(then.unmet / now.unmet, 1.0)
-    before = _bits(met * if_met + (1.0 - met) * if_unmet)
-    return max(before - met * _bits(if_met) - (1.0 - met) * _bits(if_unmet), 0.0)
+    return _NextAnswer(
+        met_odds(one, history), min(then.met / now.met, 1.0), min(then.unmet / now.unmet, 1.0)
+    )
+
+
+def _common(one: Assumption, history: History, own: JudgeAnswers) -> float:
+    """Bits that the next answer of a judge with these answers has in common with the truth of an
+    item, under one assumption.
+    """
+    then = _next_answer(one, history, own)
+    apart = then.met * _bits(then.if_met) + (1.0 - then.met) * _bits(then.if_unmet)
+    return max(_bits(then.yes) - apart, 0.0)
 
 
 def _bits(chance: float) -> float:

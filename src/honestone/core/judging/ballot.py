@@ -4,13 +4,14 @@ never a number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.artifact import Artifact
 from honestone.core.json_value import Json, JsonObject, built, is_number, without_empty
@@ -70,6 +71,8 @@ class Ballot(Struct, frozen=True, kw_only=True):
         back as they were at the start.
     `unusable`: replies of this judge that gave no answer, each by its key in the store and its
         place among those of the key.
+    `asked`: the ids of the criteria that it was asked, where that is a part of what judges answer;
+        empty for all of it.
     """
 
     judge: str
@@ -88,6 +91,11 @@ class Ballot(Struct, frozen=True, kw_only=True):
     judged_by: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     unusable: tuple[tuple[str, int], ...] = ()
+    asked: tuple[str, ...] = ()
+
+    def was_asked(self, key: Key) -> bool:
+        """Whether an item that judges answer was part of its question."""
+        return not self.asked or key[0] in self.asked
 
     @property
     def is_unusable(self) -> bool:
@@ -179,6 +187,7 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
             [[c, i, answer] for (c, i), answer in answers.items()] for answers in ballot.earlier
         ],
         "unusable": [[key, place] for key, place in ballot.unusable],
+        "asked": list(ballot.asked),
     }
     facts = {
         "reason": ballot.reason,
@@ -218,6 +227,7 @@ def _ballot(
     judged_by: Sequence[str] = (),
     restored: Sequence[str] = (),
     unusable: Sequence[tuple[str, int]] = (),
+    asked: Sequence[str] = (),
     **facts: bool | str,
 ) -> Ballot:
     return built(
@@ -237,6 +247,7 @@ def _ballot(
             restored=tuple(restored),
             earlier=tuple({(c, i): answer for c, i, answer in answers} for answers in earlier),
             unusable=tuple((key, place) for key, place in unusable),
+            asked=tuple(asked),
         ),
         _facts(judge, facts),
     )
@@ -319,7 +330,8 @@ class Question(Struct, frozen=True, kw_only=True):
     None. `draw` numbers repeated looks of one judge from 0. `case` and `attempt` say where it comes
     from: recorded answers are found by them, and no judge sees them. `images` are those of the
     input, whose text has their numbers. `also_asked`: the (criterion, item) ids that the same judge
-    is asked in other calls, which a program that always answers everything may name.
+    is asked in other calls, which a program that always answers everything may name. `whole`: all
+    that judges are asked, where `criteria` is a part of it by choice; empty elsewhere.
     """
 
     artifact: Artifact
@@ -333,6 +345,19 @@ class Question(Struct, frozen=True, kw_only=True):
     attempt: int = 1
     images: tuple[Image, ...] = ()
     also_asked: frozenset[Key] = frozenset()
+    whole: tuple[AskedCriterion, ...] = ()
+
+    @property
+    def part(self) -> tuple[str, ...]:
+        """The ids of the criteria asked where they are a part of all; empty for all of them."""
+        return tuple(one.id for one in self.criteria) if self.whole else ()
+
+    def part_of(self, ids: Collection[str]) -> Question:
+        """The same question about some criteria; about all of them where none is named."""
+        if not ids:
+            return self
+        criteria = tuple(one for one in self.criteria if one.id in ids)
+        return replace(self, criteria=criteria, whole=self.criteria)
 
     def items(self) -> Iterator[tuple[Key, Item]]:
         """Every item asked, in the order of the rubric."""

@@ -34,7 +34,7 @@ class _Votes(NamedTuple):
     quorum: int = 0
 
     def open_on(self, key: Key, votes: tuple[tuple[str, Mark], ...]) -> int:
-        count = sum(key not in ballot.marks for ballot in self.away)
+        count = sum(key not in one.marks and one.was_asked(key) for one in self.away)
         return 0 if count and 0 < self.quorum <= self.voted(votes) else count
 
     def voted(self, votes: tuple[tuple[str, Mark], ...]) -> int:
@@ -160,7 +160,7 @@ class Scorer:
             for b in ballots
             if b.judge != CHECK
             and b.state is not JudgeState.SKIPPED
-            and not self._asked <= b.marks.keys()
+            and not all(key in b.marks or not b.was_asked(key) for key in self._asked)
         ]
         return [] if away and any(b.kind == "self" and b.marks for b in ballots) else away
 
@@ -351,7 +351,7 @@ def answers_of(ballots: Sequence[Ballot]) -> tuple[object, ...]:
     """All that the numbers come from. True equals 1 and 1 equals 1.0, but they are not shown alike."""
     out: list[object] = []
     for ballot in ballots:
-        out += ballot.judge, ballot.state, ballot.kind, ballot.draw_of
+        out += ballot.judge, ballot.state, ballot.kind, ballot.draw_of, ballot.asked
         for key, mark in ballot.marks.items():
             out += key, mark.answer, mark.answer.__class__, mark.score
     return tuple(out)

@@ -22,7 +22,7 @@ from honestone.engine.judging.ballots import Consulted
 from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
 from honestone.engine.judging.seats import Seat
-from honestone.ports import Checker, usd_a_call
+from honestone.ports import Checker, DividedJudge, usd_a_call
 
 _ENOUGH = "not asked: the verdict was sure enough without it"
 
@@ -58,8 +58,20 @@ class AskingOn(Struct, kw_only=True):
         """Asks until the verdict is decided, or a limit or the judges are used up."""
         await self.take_recorded(most=self.looking.most)
         while self.refused is None and (wanted := self.looking.next_looks()):
-            await self.take(wanted)
+            await self.take(wanted, self._part(wanted))
         return self.consulted()
+
+    def _part(self, judges: Sequence[str]) -> Sequence[str]:
+        """The criteria that the next look asks; empty for all of them."""
+        if len(judges) > 1 or self.panel.ask != "rubric":
+            return ()
+        (name,) = judges
+        seat = self._seat(name, ())
+        judge = seat.judge
+        if not isinstance(judge, DividedJudge):
+            return ()
+        question = replace(self.question, draw=seat.draw)
+        return self.looking.part(name, lambda ids: judge.size_of(question.part_of(ids)))
 
     async def take_recorded(self, most: int | None = None) -> None:
         """Take in the looks that are on record, at most `most` of them: they cost nothing."""
@@ -68,16 +80,20 @@ class AskingOn(Struct, kw_only=True):
             judge = self.looking.least_asked(among=left)
             if judge is None:
                 break
-            if await self.panel.has_reply(self._seat(judge, ()), self.question):
-                await self.take([judge])
-            else:
+            part = await self.panel.part_on_record(self._seat(judge, ()), self.question)
+            if part is None:
                 left.discard(judge)
+            else:
+                await self.take([judge], part)
 
-    async def take(self, judges: Sequence[str]) -> None:
-        """A look of each of these judges, at once; one that gives no mark is asked once more."""
+    async def take(self, judges: Sequence[str], part: Sequence[str] = ()) -> None:
+        """A look of each of these judges, at once, at `part` of the criteria (empty: at all); one
+        that gives no mark is asked once more.
+        """
+        question = self.question.part_of(part)
         for _ in range(FAILURES):
             asked = [self._seat(judge, judges[:place]) for place, judge in enumerate(judges)]
-            consulted = await self.panel.consult(self.question, asked)
+            consulted = await self.panel.consult(question, asked)
             missed = []
             for judge, one in zip(judges, consulted, strict=False):
                 self.spends.append((one.ballot.judge, one.spend))

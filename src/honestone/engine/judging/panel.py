@@ -9,6 +9,7 @@ import hashlib
 import json as plain_json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from json.encoder import encode_basestring
+from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -96,16 +97,22 @@ class Panel(Struct, kw_only=True):
             found.append(await self.consult_one(self.fallback, question))
         return found
 
-    async def has_reply(self, seat: Seat, question: Question) -> bool:
-        """Whether a look of this seat is on record, so that it costs no call."""
+    async def part_on_record(self, seat: Seat, question: Question) -> tuple[str, ...] | None:
+        """Which criteria a look of this seat that is on record was asked, so that it costs no call:
+        empty for all of them, None where no look is on record.
+        """
         parts = split(question.criteria, self.ask)
         if not seat.judge.is_paid or self.fresh or len(parts) != 1:
-            return False
+            return None
         try:
             request = seat.judge.render(replace(question, draw=seat.draw))
         except ports.CallFailed:
-            return False
-        return bool(await self.journal.recall(self._key(seat, request)))
+            return None
+        found = await self.journal.recall(self._key(seat, request))
+        known = [part_of_reply(reply) for one in found if (reply := read_stored_reply(one))]
+        if known:
+            return () if () in known else known[-1]
+        return () if found else None
 
     async def consult_one(self, seat: Seat, question: Question) -> Consulted:
         """One seat's ballot, in as many calls as `ask` says."""
@@ -127,11 +134,10 @@ class Panel(Struct, kw_only=True):
         if live is not None:
             live.answered(seat.id, failed=consulted.ballot.state is not JudgeState.AVAILABLE)
         self.answered(seat.id)
-        return (
-            consulted
-            if seat.draw_of is None
-            else replace(consulted, ballot=replace(consulted.ballot, draw_of=seat.draw_of))
-        )
+        if seat.draw_of is None and not question.whole:
+            return consulted
+        ballot = replace(consulted.ballot, draw_of=seat.draw_of, asked=question.part)
+        return replace(consulted, ballot=ballot)
 
     async def _consult_part(self, seat: Seat, question: Question) -> Consulted:
         asking = _Asking(seat=seat, question=question)
@@ -152,6 +158,9 @@ class Panel(Struct, kw_only=True):
         seat, question, spend = asking.seat, asking.question, asking.spend
         try:
             request = asking.first = seat.judge.render(question)
+            if question.whole:
+                whole = replace(question, criteria=question.whole, whole=())
+                asking.recorded_under = seat.judge.render(whole)
             first, before = await self._look(asking, request)
         except ports.CallFailed as failed:
             state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
@@ -205,18 +214,14 @@ class Panel(Struct, kw_only=True):
         when the judge was asked again. Then all of it is on record, and none of it is paid for
         twice.
         """
-        replies = [reply for one in stored_replies if (reply := read_stored_reply(one)) is not None]
+        replies = asking.replies_among(stored_replies)
         if not replies or request is not asking.first:
             return False
         reading = asking.read(request, replies[-1])
         for count in range(1, asking.seat.reasks + 1):
             again = _asked_again(asking, request, reading, count)
             found = await self.journal.recall(self._key(asking.seat, again))
-            readings = [
-                asking.read(again, reply)
-                for one in found
-                if (reply := read_stored_reply(one)) is not None
-            ]
+            readings = [asking.read(again, reply) for reply in asking.replies_among(found)]
             if any(one.is_usable for one in readings):
                 return True
             if not readings:
@@ -234,7 +239,7 @@ class Panel(Struct, kw_only=True):
         """What this judge answered to the same question before, oldest first."""
         for stored in before:
             reply = read_stored_reply(stored)
-            if reply is not None:
+            if reply is not None and part_of_reply(reply) == question.part:
                 reading = seat.judge.read(question, request, reply)
                 if reading.marks:
                     yield {key: mark.answer for key, mark in reading.marks.items()}
@@ -246,7 +251,7 @@ class Panel(Struct, kw_only=True):
         reply, before = await self._reply(asking, request)
         reading = asking.read(request, reply)
         if asking.seat.judge.is_paid and not reading.is_usable:
-            asking.unusable.append((self._key(asking.seat, request), len(before)))
+            asking.unusable.append((self._key_of(asking, request), len(before)))
         return reading, before
 
     async def _reply(
@@ -256,7 +261,7 @@ class Panel(Struct, kw_only=True):
         judge = seat.judge
         if not judge.is_paid:
             return await judge.ask(request, question), ()
-        key = self._key(seat, request)
+        key = self._key_of(asking, request)
         # Equal requests wait for each other, so that the second finds the first one's reply.
         lock = self._waiting.get(key)
         if lock is None:
@@ -294,6 +299,7 @@ class Panel(Struct, kw_only=True):
             place: reply
             for place, stored in enumerate(known)
             if (reply := read_stored_reply(stored)) is not None
+            and part_of_reply(reply) == asking.question.part
         }
         # A host agent cannot be asked: what it replied to this very prompt is on record, or is not
         # there.
@@ -317,6 +323,13 @@ class Panel(Struct, kw_only=True):
             return next(iter(places), None)
         is_recent = bool(places) and known[places[-1]].at >= (self.oldest_reply or "")
         return places[-1] if is_recent else None
+
+    def _key_of(self, asking: _Asking, request: ports.Request) -> str:
+        """A look at a part of the criteria is recorded as that look at all of them, so that it is
+        found whatever part another run would choose.
+        """
+        under = asking.recorded_under if request is asking.first else None
+        return self._key(asking.seat, under or request)
 
     def _key(self, seat: Seat, request: ports.Request) -> str:
         """`digest_json` of judge, body and draw, with the judge, who never changes, written down
@@ -361,6 +374,9 @@ class Panel(Struct, kw_only=True):
                     turn(self.journal, seat.rates, tokens),
                 ):
                     reply = await ask_judge(seat.id, seat.judge, request, question)
+                    if question.whole:
+                        detail = {**reply.detail, ASKED: list(question.part)}
+                        reply = replace(reply, detail=detail)
                     limit.reschedule(None)
                     # At once, before it is read: a kill may cost the replies that came in the same
                     # turn of the event loop, which were in the air all the same.
@@ -447,6 +463,8 @@ class _Asking(Struct, kw_only=True):
     question: Question
     ignore_record: bool = False
     first: ports.Request | None = None
+    # The same look at all criteria, where the question is about a part of them.
+    recorded_under: ports.Request | None = None
     missed_control: bool = False
     spend: Spend = field(default_factory=Spend)
     unusable: list[tuple[str, int]] = field(default_factory=list)
@@ -461,6 +479,11 @@ class _Asking(Struct, kw_only=True):
             and self.spend.judge_calls == 0
             and self.seat.kind != "agent"
         )
+
+    def replies_among(self, stored: Sequence[ports.StoredReply]) -> list[ports.Reply]:
+        """Those that can be read and were asked the same criteria."""
+        replies = [reply for one in stored if (reply := read_stored_reply(one)) is not None]
+        return [one for one in replies if part_of_reply(one) == self.question.part]
 
     def read(self, request: ports.Request, reply: ports.Reply) -> Reading:
         """What a reply says. A reply on record is asked for that twice: whether it counts, and what
@@ -480,6 +503,15 @@ def _asked_again(
     if count > 1:  # What is on record for the same words is the reply that could not be used.
         problems = (*problems, f"{count} replies in a row could not be used")
     return asking.seat.judge.render(asking.question, problems)
+
+
+# In a reply on record: the criteria that it was asked, where that was a part of all.
+ASKED: Final = "asked_criteria"
+
+
+def part_of_reply(reply: ports.Reply) -> tuple[str, ...]:
+    """The ids of the criteria that it was asked; empty for all of them."""
+    return tuple(reply.detail.get(ASKED, ()))
 
 
 def read_stored_reply(stored: ports.StoredReply) -> ports.Reply | None:

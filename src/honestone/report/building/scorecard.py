@@ -192,6 +192,7 @@ def judge_states(
             hint=ballot.hint or UNSET,
             unusable=len(ballot.unusable) or UNSET,
             usage=costs.get(ballot.judge, UNSET),
+            criteria=list(ballot.asked) or UNSET,
         )
         for ballot in ballots
         if ballot.judge != CHECK

@@ -277,6 +277,7 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
         RUN` shows them
     `usage`: calls, recorded replies, tokens and money of this judge; absent where the record does
         not tell judges apart
+    `criteria`: the ids of those that this look asked, where it asked a part (`sure`)
     """
 
     id: str
@@ -288,6 +289,7 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     hint: str | UnsetType = UNSET
     unusable: int | UnsetType = UNSET
     usage: UsageDoc | UnsetType = UNSET
+    criteria: list[str] | UnsetType = UNSET
 
     @property
     def is_absent(self) -> bool:
