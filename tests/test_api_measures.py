@@ -194,6 +194,20 @@ def test_labels_by_a_function_and_from_a_table(tmp_path: Path) -> None:
         honestone.label(texts, POLITE, answers=[{"id": "a.txt", "rude": True}])
 
 
+@pytest.mark.parametrize("name", ["l.jsonl/", "l.csv/"])
+@pytest.mark.parametrize("answers", [None, lambda *_: True])
+def test_labels_in_a_folder_are_refused_before_anything_is_asked(
+    name: str, answers: object, tmp_path: Path
+) -> None:
+    """A path with a slash at its end is no file, whether a page asks or a function answers."""
+    options: dict[str, Any] = {"answers": answers, "labels": f"{tmp_path}/{name}"}
+    with pytest.raises(honestone.UsageError, match="`labels` is a file"):
+        honestone.label({"a.txt": "please"}, POLITE, **options)
+    with pytest.raises(honestone.UsageError, match="`labels` is a file"):
+        honestone.calibrate(options["labels"], POLITE, judges=polite)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     "name", ["acalibrate", "anoise", "aaudit", "alabel", "arescore", "aevaluate_many"]
 )

@@ -45,7 +45,7 @@ class World:
         return look
 
     def run(self, rule: str, attempts: int = 3, **options: Any) -> dict[str, Any]:
-        suite = {
+        suite: dict[str, Any] = {
             "suite": 1,
             "attempts": attempts,
             "attempt_rule": rule,

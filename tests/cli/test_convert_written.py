@@ -258,3 +258,21 @@ def test_code_for_all_rows_is_written_once(desk: Desk) -> None:
     put(desk, head + numbers)
     assert desk.run("trust", "pf.yaml").code == 0
     assert "vars: {question: 7" in converted(desk)
+
+
+@pytest.mark.parametrize(
+    ("form", "has_it"), [("honestone", True), ("task-suite", True), ("agentv", False)]
+)
+def test_code_is_said_to_be_in_the_suite_where_it_is(desk: Desk, form: str, has_it: bool) -> None:
+    """AgentV has no such check, so the code is lost and `eval` will run nothing of it."""
+    desk.file(
+        "promptfooconfig.yaml",
+        "prompts: ['Say {{x}}']\n"
+        "tests:\n"
+        "  - vars: {x: hi}\n"
+        "    assert: [{type: javascript, value: output.length > 1}, {type: contains, value: hi}]\n",
+    )
+    done = desk.run("suite", "convert", "promptfooconfig.yaml", "--to", form, "--accept-loss")
+    assert done.code == 0, done.err
+    assert ("the code of 1 place is in the suite now" in done.err) is has_it
+    assert ("output.length" in done.out) is has_it

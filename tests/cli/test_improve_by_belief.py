@@ -63,6 +63,20 @@ def test_nobody_held_out_is_never_a_pass(ready: Desk) -> None:
     assert "sure that the contract is met" in done.json["reason"]
 
 
+def test_the_list_of_runs_has_the_score_and_the_chance_of_the_end(ready: Desk) -> None:
+    """Those that are expected by every vote, as the run printed them; not the marks of the judge
+    that happened to look at the last version.
+    """
+    done = run(ready, "belief", holdouts=0, rounds=1)
+    expected = done.json["expected"]["final"]
+    assert expected["score"] != done.json["final"]["score"]
+    (listed,) = ready.run("runs", "--kind", "improve", "--json").json
+    assert listed["score"] == expected["score"]
+    assert listed["probability"] == done.json["probability"] == expected["probability"]
+    assert points(expected["score"]) in ready.run("runs", "--kind", "improve").out
+    assert points(expected["score"]) in ready.run("show", "last").out
+
+
 def test_the_end_says_how_sure_it_is_and_what_to_type(ready: Desk) -> None:
     """With all judges of the run, though one alone looked at the last version."""
     done = run(ready, "belief", rounds=1)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any
 
 import pytest
 
 import honestone
+from honestone.app.judging.evaluated import Evaluated
 from honestone.integrations.gepa import RubricEvaluator
+from honestone.ports import Usage
+from honestone.testing import ScriptedJudge
 
-RUBRIC = {
+RUBRIC: dict[str, Any] = {
     "threshold": 75,
     "floor": 0,
     "criteria": [
@@ -164,3 +168,50 @@ def test_a_failure_that_passes_is_asked_again() -> None:
     with pytest.raises(honestone.CouldNotJudge):
         evaluator("apple")
     assert evaluator("apple")[0] > 0.5
+
+
+def test_texts_that_are_judged_at_once_share_the_money(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one text is judged, another thread gets what is left beside what the first may take."""
+    limits: list[float] = []
+    beside: list[RubricEvaluator] = []
+
+    def watched(text: str, *given: Any, **options: Any) -> Evaluated:
+        limits.append(options["max_usd"])
+        if beside:
+            other = Thread(target=beside.pop(), args=("another text",))
+            other.start()
+            other.join()
+        return honestone.evaluate(text, *given, **options)
+
+    monkeypatch.setattr("honestone.integrations.gepa.evaluate", watched)
+    judges = [ScriptedJudge(id=name, usage=Usage(usd=0.01)) for name in "ab"]
+    evaluator = RubricEvaluator(RUBRIC, judges=judges, max_usd=0.2)
+    evaluator("the first text")
+    assert limits == [0.2] and 0.0 < evaluator.usd <= 0.06
+    left = 0.2 - evaluator.usd
+    beside.append(evaluator)
+    evaluator("a text")
+    assert sum(limits[1:]) <= left + 1e-9 and min(limits[1:]) > 0.0
+    calls = sum(judge.calls for judge in judges)
+    assert evaluator.calls == calls and evaluator.usd == pytest.approx(0.01 * calls)
+
+
+def test_a_text_waits_for_the_money_that_another_one_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before a price is known the first text may take all of it; what it leaves is for the next."""
+    others: list[Thread] = []
+
+    def watched(text: str, *given: Any, **options: Any) -> Evaluated:
+        if not others:
+            others.append(Thread(target=evaluator, args=("another text",)))
+            others[0].start()
+        return honestone.evaluate(text, *given, **options)
+
+    monkeypatch.setattr("honestone.integrations.gepa.evaluate", watched)
+    judges = [ScriptedJudge(id=name, usage=Usage(usd=0.01)) for name in "ab"]
+    evaluator = RubricEvaluator(RUBRIC, judges=judges, max_usd=0.2)
+    evaluator("a text")
+    others[0].join()
+    assert evaluator.calls == sum(judge.calls for judge in judges) >= 4
+    assert evaluator.usd == pytest.approx(0.01 * evaluator.calls) and evaluator.usd <= 0.2

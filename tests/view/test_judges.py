@@ -93,3 +93,21 @@ def test_a_run_without_judges_says_so(desk: Desk) -> None:
     server = Server(desk)
     assert "No judge took part" in server.get("/run/last/judges")
     server.stop()
+
+
+def test_the_page_of_a_table_has_the_name_of_its_file(desk: Desk) -> None:
+    """Of files that are no table it says how many there are."""
+    rubric = "rubric: 1\ncriteria: [{id: a, check: {contains: text}}]\n"
+    desk.file("rubric.yaml", rubric)
+    desk.file("data/answers.csv", "id,answer\n1,a text\n2,a text too\n")
+    desk.file("one.md", "a text")
+    desk.file("two.md", "a text too")
+    given = ("-r", "rubric.yaml", "-q")
+    assert desk.run("eval", "data/answers.csv", "--text", "answer", *given).code == 0
+    server = Server(desk)
+    table = server.get("/run/last")
+    desk.run("eval", "one.md", "two.md", *given)
+    files = server.get("/run/last")
+    server.stop()
+    assert "<h1>answers.csv</h1>" in table and "<title>answers.csv" in table
+    assert "<h1>2 artifacts</h1>" in files and "<title>2 artifacts" in files

@@ -117,7 +117,7 @@ def calibrate(
 
     def work(workspace: Workspace) -> CalibrationResult:
         request = CalibrateRequest(
-            labels=given.a_path(labels, "labels"),
+            labels=given.a_file(labels, "labels"),
             rubric=given.a_rubric(rubric, workspace),
             judging=make_judging(judges, options),
             population=given.several(artifacts, "artifacts", given.a_path) if artifacts else (),
@@ -255,7 +255,7 @@ def label(
     plan = given.a_rubric(rubric, workspace)
     if answers is None:
         page = PageOptions(port=port, opens=not no_open)
-        place = None if labels is None else given.a_path(labels, "labels")
+        place = None if labels is None else given.a_file(labels, "labels")
         return _label_on_page(workspace, texts, plan, page, rater=rater, labels=place, count=sample)
     if port is not None or no_open:
         raise UsageError(
@@ -271,7 +271,7 @@ def label(
         count=sample,
     )
     if labels is not None:
-        collected.save(workspace.path(given.a_path(labels, "labels")))
+        collected.save(workspace.path(given.a_file(labels, "labels")))
     return collected
 
 
@@ -362,7 +362,7 @@ def rescore(
     """
     request = RescoreRequest(
         run=run,
-        rubric=None if rubric is None else given.a_path(rubric, "rubric"),
+        rubric=None if rubric is None else given.a_file(rubric, "rubric"),
         threshold=threshold,
         floor=floor,
         combine=combine,

@@ -76,19 +76,21 @@ def convert_suite(
         where_it_is = text
         if carried is not None:
             text, lost = _suite_text(carried.suite(suite), form)
-    notes = (
-        f"read as {source.dialect}",
-        *source.notes,
+    losses = (
         *refuse_losses((*source.losses, *_not_made(source)), source.dialect, accepted=accept_loss),
         *refuse_losses(_when_written(lost, form), form, accepted=accept_loss),
         *refuse_losses(left, form, accepted=accept_loss),
-        *_code_written(source),
+    )
+    readable = None if where_it_is is None else _read_back(where_it_is, path, form)
+    notes = (
+        f"read as {source.dialect}",
+        *source.notes,
+        *losses,
+        *_code_written(source, readable),
         *_carried_notes(carried),
         *(() if written is None else written.notes),
         *(() if written is not None and written.has_tables else _tables_written_out(source, path)),
     )
-    if where_it_is is not None:
-        _refuse_unreadable(where_it_is, path, form)
     return Conversion(
         text=text, notes=notes, copies=() if carried is None else tuple(carried.copies.values())
     )
@@ -235,9 +237,9 @@ def _suite_text(suite: Suite, form: str) -> tuple[str, Sequence[Loss]]:
     return dump_agentv(suite, "4" if form == "agentv" else form.removeprefix("agentv-"))  # type: ignore[arg-type]
 
 
-def _refuse_unreadable(text: str, path: Path, form: str) -> None:
-    """Raise an error where the accepted losses leave so little of a suite that no program can read
-    it. Nothing is written then.
+def _read_back(text: str, path: Path, form: str) -> SuiteSource:
+    """The suite as it will be read. Raises UsageError where the accepted losses leave so little of
+    it that no program can read it. Nothing is written then.
     """
     from honestone.formats.suite.suite_file import read_suite
     from honestone.formats.syntax.document import Document
@@ -248,12 +250,14 @@ def _refuse_unreadable(text: str, path: Path, form: str) -> None:
     document = Document(path=sibling, text=text, read_rubric=read_any_rubric)
     try:
         found = recognise(document)
-        (found.read if isinstance(found, Reader) else read_suite)(document)
+        read = (found.read if isinstance(found, Reader) else read_suite)(document)
     except UsageError as error:
         raise UsageError(
             f"too little of this suite can be said in {form}: {error.message}",
             hint="choose another format (--to)",
         ) from None
+    assert isinstance(read, SuiteSource)
+    return read
 
 
 def _rubric_text(rubric: Rubric, form: str) -> tuple[str, Sequence[Loss]]:
@@ -285,10 +289,19 @@ def _tables_written_out(source: SuiteSource, path: Path) -> list[str]:
     )
 
 
-def _code_written(source: SuiteSource) -> list[str]:
-    if not source.code:
+def _code_written(source: SuiteSource, readable: SuiteSource | None) -> list[str]:
+    """`readable`: the suite that is written, as it is read back; None where it has all the code."""
+    from honestone.core.checking.checks import checks_of, runs_code
+
+    places = sum(not one.makes_cases for one in source.code)
+    if readable is not None:
+        rubrics = (case.rubric for case in readable.suite.cases)
+        written = sum(runs_code(check) for one in rubrics for check in checks_of(one))
+        # Of another tool's suite `eval` asks.
+        places = 0 if readable.code else min(places, written)
+    if not places:
         return []
-    what = f"the code of {count(len(source.code), 'place')}"
+    what = f"the code of {count(places, 'place')}"
     return [
         f"{what} is in the suite now, and `eval` runs it without asking for permission: read it first"
     ]

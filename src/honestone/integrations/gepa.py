@@ -53,13 +53,26 @@ class _Asked(NamedTuple):
     reference: str | None
 
 
+class _Grant(NamedTuple):
+    """What one text may cost: calls, and US dollars where these are limited."""
+
+    calls: int
+    usd: float | None
+
+
 class _Budget(Struct):
-    """Judge calls and US dollars of all candidates together; None: not limited."""
+    """Judge calls and US dollars of all candidates together; None: not limited. What is granted to
+    texts under way (`granted` of them) counts as used until it is known what they took. `dearest`:
+    the most that a call of a text cost on average, None before the first one with a price.
+    """
 
     max_calls: int | None
     max_usd: float | None
     calls: int = 0
     usd: float = 0.0
+    granted: int = 0
+    held_usd: float = 0.0
+    dearest: float | None = None
 
     @property
     def calls_left(self) -> int | None:
@@ -67,12 +80,34 @@ class _Budget(Struct):
 
     @property
     def usd_left(self) -> float | None:
-        return None if self.max_usd is None else self.max_usd - self.usd
+        return None if self.max_usd is None else self.max_usd - self.usd - self.held_usd
 
     def has(self, calls: int) -> bool:
         """Whether so many calls, and any money, are left."""
         calls_left, usd_left = self.calls_left, self.usd_left
         return (calls_left is None or calls_left >= calls) and (usd_left is None or usd_left > 0.0)
+
+    def grant(self, most_calls: int) -> _Grant:
+        """For one text at most so many calls, and what they cost by the dearest text so far; all
+        the money that is left before a price is known.
+        """
+        calls = most_calls if self.calls_left is None else min(most_calls, self.calls_left)
+        usd = self.usd_left
+        if usd is not None and self.dearest is not None:
+            usd = min(usd, self.dearest * calls)
+        self.granted += 1
+        self.calls += calls
+        self.held_usd += usd or 0.0
+        return _Grant(calls, usd)
+
+    def settle(self, grant: _Grant, calls: int, usd: float) -> None:
+        """What a text took of its grant."""
+        self.granted -= 1
+        self.calls += calls - grant.calls
+        self.held_usd -= grant.usd or 0.0
+        self.usd += usd
+        if calls and usd:
+            self.dearest = max(self.dearest or 0.0, usd / calls)
 
 
 class RubricEvaluator:
@@ -102,7 +137,7 @@ class RubricEvaluator:
         self._options = options
         self._known: dict[_Asked, Evaluated] = {}
         self._inputs: set[tuple[str | None, str | None]] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
 
     @property
     def calls(self) -> int:
@@ -151,8 +186,8 @@ class RubricEvaluator:
             self._inputs.add((asked.input, asked.reference))
             if asked in self._known:
                 return self._known[asked]
-            granted = self._take()
-        used = granted
+            grant = self._take()
+        usage = UsageDoc(judge_calls=grant.calls)
         try:
             found = evaluate(
                 asked.text,
@@ -162,37 +197,37 @@ class RubricEvaluator:
                 reference=asked.reference,
                 folder=self._folder,
                 store=self._store,
-                **self._limited(granted),
+                **self._limited(grant),
             )
             usage = found.report.usage or UsageDoc()
-            used = usage.judge_calls
         finally:
             with self._lock:
-                self._budget.calls += used - granted
+                self._budget.settle(grant, usage.judge_calls, usage.usd or 0.0)
+                self._lock.notify_all()
         with self._lock:
-            self._budget.usd += usage.usd or 0.0
             # What no judge answered is asked again: the reason may have passed.
             if found.expected is not None:
                 self._known[asked] = found
         return found
 
-    def _take(self) -> int:
-        """Calls for one text, counted as used until it is known how many were."""
-        if not self._budget.has(LEAST_LOOKS):
-            raise CouldNotJudge(
-                "the budget of the evaluator is used up",
-                hint="give its `is_spent` to GEPA as a stop callback, or raise max_calls or max_usd",
-            )
-        left = self._budget.calls_left
-        granted = self._max_looks if left is None else min(self._max_looks, left)
-        self._budget.calls += granted
-        return granted
+    def _take(self) -> _Grant:
+        """What one text may cost. Waits where texts under way hold what is left: most of it comes
+        back.
+        """
+        while not self._budget.has(LEAST_LOOKS):
+            if not self._budget.granted:
+                raise CouldNotJudge(
+                    "the budget of the evaluator is used up",
+                    hint="give its `is_spent` to GEPA as a stop callback, or raise max_calls or max_usd",
+                )
+            self._lock.wait()
+        return self._budget.grant(self._max_looks)
 
-    def _limited(self, calls: int) -> JudgingKeywords:
+    def _limited(self, grant: _Grant) -> JudgingKeywords:
         limits = self._options.copy()
-        limits["max_calls"] = calls
-        if self._budget.usd_left is not None:
-            limits["max_usd"] = self._budget.usd_left
+        limits["max_calls"] = grant.calls
+        if grant.usd is not None:
+            limits["max_usd"] = grant.usd
         return limits
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 from typing import Final
 
 from msgspec import structs
@@ -192,9 +193,15 @@ class Pages:
             chosen = [(at, one) for at, one in documents if asked in ("", one.verdict)]
             pages = _page_of(query, len(chosen))
             shown = chosen[pages.first_row : pages.first_row + ROWS]
+            is_table = record.table_columns is not None
             return _page(
                 view_html.scorecards_html(
-                    shown, record.info.id, pages=pages, of_all=len(documents), asked=asked
+                    shown,
+                    record.info.id,
+                    pages=pages,
+                    of_all=len(documents),
+                    asked=asked,
+                    name=PurePath(record.info.subject).name if is_table else "",
                 )
             )
         card = record.scorecard(number or 1)

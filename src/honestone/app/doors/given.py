@@ -175,6 +175,18 @@ def a_path(value: object, name: str) -> Path:
     return Path(os.fspath(value))
 
 
+def a_file(value: object, name: str) -> Path:
+    """The path of a file. Raises UsageError as `a_path` does, and for one that names a folder."""
+    path = a_path(value, name)
+    written = os.fsdecode(value) if isinstance(value, str | PathLike) else ""
+    if written.endswith(("/", os.sep)):
+        raise UsageError(
+            f"`{name}` is a file, and `{written}` names a folder",
+            hint=f"name the file: {path}",
+        )
+    return path
+
+
 def a_store(value: object) -> Path | str:
     """The folder of a store, or as it is the address of a shared one. Raises UsageError, and
     StoreError for a bad address.

@@ -36,8 +36,13 @@ def read_figures(store: Store, run: str) -> RunFigures:
             return figures_of_suite(read_record(log, run=run), seconds=seconds)
         case events.LoopStarted():
             state = state_of(log)
-            card = state.card(state.best)
-            title, score = first.rubric.title, None if card.score is None else to_points(card.score)
+            card, standing = state.card(state.best), state.standing(state.best)
+            title = first.rubric.title
+            # What its end shows: the score by every vote, where the policy has beliefs.
+            if standing is not None:
+                score, probability = standing.score, standing.probability
+            elif card.score is not None:
+                score = to_points(card.score)
             low_confidence = state.scorer.asks_judges and card.low_confidence
         case events.EvaluationStarted():
             title = first.rubric.title

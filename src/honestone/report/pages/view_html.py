@@ -60,13 +60,21 @@ def scorecard_html(
 
 
 def scorecards_html(
-    docs: Sequence[tuple[int, ScorecardDoc]], run: str, *, pages: PageOf, of_all: int, asked: str
+    docs: Sequence[tuple[int, ScorecardDoc]],
+    run: str,
+    *,
+    pages: PageOf,
+    of_all: int,
+    asked: str,
+    name: str = "",
 ) -> str:
     """Several artifacts as a table, served by page: `docs` are those of the page with their numbers
-    in the run, which has `of_all`; `asked` is the verdict that they have.
+    in the run, which has `of_all`; `asked` is the verdict that they have. `name`: of the table
+    whose rows they are.
     """
     return draw_page(
         "view_artifacts.html.j2",
+        name=name,
         served="eval",
         docs=[doc for _, doc in docs],
         numbers=[number for number, _ in docs],
@@ -108,6 +116,7 @@ def artifacts_html(
     holds += answer_words([criterion for one in held for criterion in one.doc.criteria])
     return draw_page(
         "view_artifacts.html.j2",
+        name="",
         names=[name for one in opened for name in one.names],
         holds=holds,
         docs=[doc for doc, _ in found],

@@ -71,8 +71,10 @@ def _facts(doc: CalibrationDoc) -> Iterator[tuple[str, str]]:
         )
     if panel.best_single is not None and panel.votes > 1:
         yield "best", f"{line(panel.best_single.id)}, kappa {_two_places(panel.best_single.kappa)}"
+    by_id = {judge.id: judge for judge in doc.judges}
     for id in panel.drop:
-        yield "drop", f"{line(id)}: {_why(next(judge for judge in doc.judges if judge.id == id))}"
+        why = f": {_why(by_id[id])}" if id in by_id else ""
+        yield "drop", f"{line(id)}{why}"
     for judge in doc.judges if doc.population else ():
         if judge.corrected.observed is not None:
             yield (
