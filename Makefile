@@ -185,7 +185,7 @@ bench-python: $(READY) ## what a Python target costs beside a bare pool of proce
 DONE := a1_arithmetic_and_gates a2_improve_loop b1_replies_read_right b2_model_replies_and_hostility c1_rubric_formats \
 	d1_suites d2_compare_and_reports e1_skill_evaluation e2_pipeline j1_house l1_forge r1_plain s1_rooms u1_models
 SLOW := b3_real_clis f1_policies f2_calibrate_noise_audit g1_hooks_and_steps g2_agent_install g3_mcp i1_cluster k1_everyday \
-	m1_foreign
+	m1_foreign t1_sure w1_tables z1_front
 SCRIPTS := ../shared/acceptance
 acceptance: $(READY) ## the acceptance scripts next to this checkout, where they are; NAMES: these alone
 	@tools/make/acceptance.sh $(SCRIPTS) $(BIN)/python $(or $(NAMES),$(DONE))

@@ -69,9 +69,15 @@ def test_ci_and_test_all_run_every_target_of_tests() -> None:
     assert wanted - NOT_IN_CI <= set(CI)
 
 
+def test_ci_runs_no_test_twice() -> None:
+    """`make quick` is a part of `make test`."""
+    assert "quick" not in CI
+    assert len(CI) == len(set(CI))
+
+
 def test_the_cheap_ones_are_first_in_ci() -> None:
     """Whoever has a slip learns of it in minutes."""
-    assert CI[:5] == ["lint", "quick", "demo", "test", "test-slow"]
+    assert CI[:4] == ["lint", "demo", "test", "test-slow"]
 
 
 @pytest.mark.parametrize("marker", sorted(GROUPS))
