@@ -41,9 +41,14 @@ from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
 from honestone.ports import Checker
 
-# Looks that are taken at once where no case has one yet, and afterwards.
+# Looks that are taken at once where a case has none yet, and afterwards: at least so many, and of a
+# large suite one for so many cases, so that it does not wait for its judges one by one.
 FIRST_AT_ONCE: Final = 4
 AT_ONCE: Final = 2
+CASES_PER_LOOK_AT_ONCE: Final = 50
+# Cases without a look are opened until enough pass, by so many standard deviations and whatever is
+# likely of the judges: a first look at a case tells more than a further one at what seems to pass.
+STEADY: Final = 2.0
 # A case whose outcome varies less is settled.
 SETTLED: Final = 0.03
 # Looks at settled cases while an open one cannot be asked any more, each time up to `AT_ONCE`.
@@ -81,12 +86,12 @@ class _Waiting(msgspec.Struct):
         ballots = self.asking.looking.ballots
         return AttemptLooks(ballots, self.text, self.is_below_quorum, self.output)
 
-    def is_about(self, case: Case, output: str, checks: Sequence[Ballot]) -> bool:
-        """Whether its looks hold for another attempt at the case: code says the same of it."""
+    def is_about(self, output: str, checks: Sequence[Ballot]) -> bool:
+        """Whether its looks hold for another attempt at the case: code gives it the same marks."""
         marks, others = (
             [one.marks for one in found] for found in (self.asking.looking.checks, checks)
         )
-        return self.case.id == case.id and self.output == output and marks == others
+        return self.output == output and marks == others
 
     @property
     def is_askable(self) -> bool:
@@ -171,6 +176,14 @@ class SuiteAsking:
         self._begin_cases(max(self.need, LEAST_LOOKS) - ended, least)
 
     @property
+    def _first_at_once(self) -> int:
+        return max(FIRST_AT_ONCE, 2 * self._at_once)
+
+    @property
+    def _at_once(self) -> int:
+        return max(AT_ONCE, len(self.record.cases) // CASES_PER_LOOK_AT_ONCE)
+
+    @property
     def attempts(self) -> int:
         """How many attempts there may be."""
         return sum(one.case.attempts for one in self.record.cases.values())
@@ -240,9 +253,7 @@ class SuiteAsking:
             return asking.consulted()
         diff = (question.workspace or {}).get("diff")
         output = output_digest(question.output, diff)
-        same = next(
-            (one for one in self._waiting.values() if one.is_about(case, output, checks)), None
-        )
+        same = self._same_text(case, output, checks)
         if same is not None:
             async with self._changed:
                 self._shared.add(key)
@@ -260,6 +271,11 @@ class SuiteAsking:
             self._waiting[key] = waiting
             self._changed.notify_all()
         return await self._looks_of(waiting, asking)
+
+    def _same_text(self, case: Case, output: str, checks: Sequence[Ballot]) -> _Waiting | None:
+        """Another attempt at the case whose looks hold for one with this output."""
+        others = (self._waiting.get((case.id, number)) for number in range(1, case.attempts + 1))
+        return next((one for one in others if one and one.is_about(output, checks)), None)
 
     async def _looks_of(self, waiting: _Waiting, asking: AskingOn) -> list[Consulted]:
         """The looks at a text, when the suite is decided. `asking`: of one of the attempts that gave
@@ -313,15 +329,19 @@ class SuiteAsking:
         if left <= 0 and not (is_first and self.paid_before is not None):
             return used_up(self.most, of_split=self.paid_before is not None)
         if short:
-            most = FIRST_AT_ONCE if self.paid_before is not None else min(FIRST_AT_ONCE, left)
+            most = (
+                self._first_at_once
+                if self.paid_before is not None
+                else min(self._first_at_once, left)
+            )
             return await self._take(short[:most])
         if self.asks_once and self._begun == len(self._cases):
             return NOT_ASKED
         if lone:
-            return await self._take(self._by_need(lone)[: min(AT_ONCE, left)])
+            return await self._take(self._by_need(lone)[: min(self._at_once, left)])
         matters, more = self._open(belief, asked)
         if self._begun < len(self._cases) and self._wants_more(belief, matters, more):
-            await self._let_in(lambda: self._begin_cases(FIRST_AT_ONCE))
+            await self._let_in(lambda: self._begin_cases(self._first_at_once))
             return None
         wanted = self._next_attempts(belief, matters, more)
         if wanted:
@@ -333,7 +353,7 @@ class SuiteAsking:
             self._when_stuck += 1
             if self._when_stuck > MOST_WHEN_STUCK:
                 return "not asked: more looks of these judges would not tell"
-        return await self._take(self._by_need(matters)[: min(AT_ONCE, left)])
+        return await self._take(self._by_need(matters)[: min(self._at_once, left)])
 
     async def _let_in(self, opens: Callable[[], None]) -> None:
         async with self._changed:
@@ -349,13 +369,13 @@ class SuiteAsking:
         if self.asks_all:  # each case has to have an answer
             known = belief.by_case()
             if unknown := [id for id in more if id not in known]:
-                return unknown[:FIRST_AT_ONCE]
+                return unknown[: self._first_at_once]
         if not more:
             return []
         tells = max(more.values()) >= max(matters.values(), default=LEAST_MATTERS)
         is_last = self._when_stuck >= MOST_WHEN_STUCK and self._is_stuck(belief, matters)
         if tells or ((not matters or is_last) and may_turn(belief, self.target, self._out)):
-            return most_open(more)[:FIRST_AT_ONCE]
+            return most_open(more)[: self._first_at_once]
         return []
 
     @property
@@ -491,10 +511,9 @@ class SuiteAsking:
     def _wants_more(
         self, belief: SuiteBelief, matters: Mapping[Key, float], more: Mapping[str, float]
     ) -> bool:
-        """Whether the cases that are open cannot decide it, or are settled."""
-        expected = belief.expected
+        """Whether the cases that are open hardly decide it, or are settled."""
         widest = max([*matters.values(), *more.values()], default=0.0)
-        return self.asks_all or expected < self.need - 0.5 or widest < SETTLED
+        return self.asks_all or belief.at_least(STEADY) < self.need or widest < SETTLED
 
     async def _take(self, keys: Sequence[Key]) -> str | None:
         found = [self._waiting[key] for key in keys]

@@ -144,3 +144,26 @@ def test_the_order_of_cases_changes_no_figure(now: dict[str, float]) -> None:
     before = {id: 1.0 - chance / 2 for id, chance in now.items()}
     turned = dict(reversed(now.items()))
     assert better_than(now, before) == better_than(turned, before)
+
+
+@given(st.lists(st.lists(st.booleans(), max_size=3), min_size=1, max_size=6))
+def test_so_many_pass_whatever_is_likely_of_the_judges(answers: list[list[bool]]) -> None:
+    """Not more than are expected to, fewer by more deviations, and what is certain counts whole."""
+    cases = [case(str(place), *row) for place, row in enumerate(answers)]
+    belief = SuiteBelief(cases, 1)
+    assert belief.at_least(0.0) <= belief.expected + 1e-9
+    assert belief.at_least(2.0) <= belief.at_least(1.0) <= belief.at_least(0.0)
+    certain = SuiteBelief([*cases, CaseBelief("code", certain=True)], 1)
+    assert certain.at_least(1.0) == pytest.approx(belief.at_least(1.0) + 1.0)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=4))
+def test_a_case_with_the_same_answers_as_likely_passes(answers: list[bool]) -> None:
+    """The second of them is looked up, and gives what the first gave."""
+    first, second = case("a", *answers), case("b", *answers)
+    belief = SuiteBelief([first, second], 1)
+    assert belief.passing_of(first) == belief.passing_of(second)
+    turned = replace(second, is_turned=True)
+    mixed = SuiteBelief([first, turned], 1)
+    assert mixed.passing_of(turned) == mixed.passing_of(replace(first, is_turned=True))
+    assert mixed.passing_of(first) != mixed.passing_of(turned)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, sqrt
 from operator import add, mul
 from typing import Final, NamedTuple
 
@@ -36,6 +36,8 @@ from honestone.core.belief.verdict import (
 SUITE_SHARES: Final = (0.3, 0.6, 0.85, 0.95, 0.99)
 # Looks at each attempt of a case, where nothing else is said.
 LOOKS_PER_CASE: Final = 6
+# An assumption is likely from this part of the probability of the likeliest one on.
+LIKELY: Final = 0.1
 _TAIL: Final = 1e-12
 
 
@@ -205,6 +207,7 @@ class SuiteBelief:
         others = [text for text, is_turned in seen if not is_turned]
         self._turned = _tallies(turned)
         self._shares_of_turned: dict[ErrorModel, Mapping[float, float]] = {}
+        self._passing: dict[tuple[Hashable, bool], float] = {}
         self._assumed: Mapping[Assumption, float] = {}
         if others or turned or elsewhere.alongside:
             self._assumed = assumptions(
@@ -297,6 +300,28 @@ class SuiteBelief:
         ]
         return self._sure + looked + sum(tried)
 
+    def at_least(self, deviations: float) -> float:
+        """How many of the cases that were looked at, or are certain, pass by any assumption that is
+        likely: so many standard deviations below what it expects.
+        """
+        least = float(self.size)
+        likely = LIKELY * max(self._assumed.values(), default=0.0)
+        for one, weight in self._assumed.items():
+            if weight >= likely:
+                chances = [
+                    (alike, self._passes(text, is_turned, one))
+                    for text, is_turned, alike in self._groups
+                ]
+                chances += [
+                    (alike, self._of_attempts(case, one).chance)
+                    for case, alike in self._tried
+                    if case.is_looked_at
+                ]
+                mean = sum([alike * chance for alike, chance in chances])
+                variance = sum([alike * chance * (1.0 - chance) for alike, chance in chances])
+                least = min(least, mean - deviations * sqrt(variance))
+        return self._sure + least if self._assumed else float(self._sure)
+
     def by_case(self) -> dict[str, float]:
         """P(it passes) of each case that is certain or was looked at. One that depends on attempts
         without a look is left out.
@@ -322,9 +347,14 @@ class SuiteBelief:
 
     def passing(self, text: TextBelief, *, is_turned: bool = False) -> float:
         """P(one case passes), with what all cases say about the judges."""
-        return sum(
-            [weight * self._passes(text, is_turned, one) for one, weight in self._assumed.items()]
-        )
+        key = text.signature, is_turned
+        found = self._passing.get(key) if text.signature else None
+        if found is None:
+            chances = [w * self._passes(text, is_turned, one) for one, w in self._assumed.items()]
+            found = sum(chances)
+            if text.signature:
+                self._passing[key] = found
+        return found
 
     def passing_of(self, case: CaseBelief) -> float:
         """P(it passes) of a case that is certain or has looks. Attempts without one are as likely
