@@ -224,6 +224,23 @@ def test_attempts_with_equal_outputs_are_one_text() -> None:
             assert found["looks"] == world.calls.total(), (rule, options)
 
 
+@pytest.mark.parametrize("rule", ["pass@k", "pass^k", "mean", "best"])
+def test_the_limit_of_looks_that_is_stated_is_the_one_that_holds(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six looks for each attempt that may be made, by whatever rule and whatever it gave."""
+    limits = []
+    begin = SuiteAsking.__post_init__
+
+    def noted(self: SuiteAsking) -> None:
+        begin(self)
+        limits.append(self.most)
+
+    monkeypatch.setattr(SuiteAsking, "__post_init__", noted)
+    found = Sides("same").run(rule, ["It holds"], 4, [yes, no])["belief"]
+    assert limits == [found["max_looks"]] == [24]
+
+
 def test_one_judge_that_says_yes_of_equal_outputs_decides_no_more_than_of_one() -> None:
     alone = Sides("same").run("mean", ["It holds"], 1, [yes], sure=98)
     world = Sides("same")

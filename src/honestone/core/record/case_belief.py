@@ -55,6 +55,10 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
 
     def belief(self, numbers: Sequence[int]) -> CaseBelief:
         """P(the case passes) as far as its attempts of these numbers tell."""
+        found = self._by_rule(numbers)
+        return found if self.case.attempts == 1 else replace(found, tries=self.case.attempts)
+
+    def _by_rule(self, numbers: Sequence[int]) -> CaseBelief:
         if len(numbers) == 1:
             return self._attempt(numbers[0])
         rule = self.case.attempt_rule

@@ -49,7 +49,7 @@ class CaseBelief(Struct, frozen=True):
 
     `attempts`: those of a case that passes where `needed` of them do, each like a case of its own.
     `others`: texts that say how judges err, and nothing of whether it passes, as those of attempts
-    that are not its best one.
+    that are not its best one. `tries`: how many attempts there may be, each of which may be looked at.
     """
 
     id: str
@@ -60,6 +60,7 @@ class CaseBelief(Struct, frozen=True):
     attempts: tuple[CaseBelief, ...] = ()
     needed: int = 1
     others: tuple[TextBelief, ...] = ()
+    tries: int = 1
 
     @classmethod
     def of_attempts(cls, id: str, attempts: Sequence[CaseBelief], needed: int) -> CaseBelief:
@@ -507,7 +508,7 @@ class SuiteBar(Struct, frozen=True, kw_only=True):
         return ceil(self.least * cases)
 
     def looks(self, attempts: int) -> int:
-        """The most looks at all cases, which have so many attempts together."""
+        """The most looks at all cases, which may have so many attempts together."""
         return self.max_looks or LOOKS_PER_CASE * attempts
 
 
@@ -523,14 +524,13 @@ def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | N
     for one in cases:
         for judge, count in (look for text in one.texts for look in text.looks.items()):
             looks[judge] = looks.get(judge, 0) + count
-    attempts = sum(len(one.attempts) or 1 for one in cases)
     certain = sum(one.certain is not None for one in cases)
     not_asked = sum(not (one.is_looked_at or one.is_short) for one in cases)
     found = StatedBelief(
         probability=_stated(chance, bar.sure),
         target=None if bar.sure is None else float(bar.sure),
         looks=sum(looks.values()),
-        max_looks=None if bar.sure is None else bar.looks(attempts),
+        max_looks=None if bar.sure is None else bar.looks(sum(one.tries for one in cases)),
         rests_on=(
             *[Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()],
             *([Ground(kind="checks", items=certain)] if certain else []),
