@@ -237,7 +237,7 @@ def test_the_limit_of_looks_that_is_stated_is_the_one_that_holds(
         limits.append(self.most)
 
     monkeypatch.setattr(SuiteAsking, "__post_init__", noted)
-    found = Sides("same").run(rule, ["It holds"], 4, [yes, no])["belief"]
+    found = Sides("same").run(rule, ["It holds"], 4, [yes, no], sure=95)["belief"]
     assert limits == [found["max_looks"]] == [24]
 
 
