@@ -606,7 +606,7 @@ def test_the_usual_limit_of_calls_has_room_for_the_rounds(desk: Desk) -> None:
         ({}, ["--sure", "70"], "does not say PASSED of what is less than 80% sure"),
         ({"sure": 70}, [], "the suite says `sure: 70`"),
         ({}, ["--sure", "95", "--policy", "keep-best"], "keep-best has a rule of its own"),
-        ({"attempts": 2}, ["--sure", "95"], "one attempt of each case"),
+        ({}, ["--policy", "belief", "--repeat", "2"], "asks judges again about each case"),
         ({}, ["--max-looks", "60"], "--max-looks limits what --sure asks for"),
     ],
 )

@@ -10,7 +10,7 @@ far, by all processes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import repeat
 from typing import (
@@ -25,6 +25,7 @@ from typing import (
 )
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import Delivery, Standing
@@ -233,12 +234,14 @@ class SuiteImprovementStarted(LoopStarted, frozen=True, kw_only=True):
 
     `splits` are the ids of their cases, `candidates` the proposals of a round. `mock`: a part of it
     only pretends. `rubrics`: what judges answer, by their keys, where they are asked by need.
+    `attempts`: of cases that are run several times, how often.
     """
 
     suite: StartedSuite
     certifying: Rubric
     splits: Mapping[str, Sequence[str]]
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)
+    attempts: Mapping[str, int] = field(default_factory=dict)
     candidates: int = 1
     require_improvement: bool = False
     target: str | None = None
@@ -544,12 +547,27 @@ class SidesCompared(Event, frozen=True, kw_only=True):
     sides: SidesComparison
 
 
+class AttemptAnswers(Struct, frozen=True, kw_only=True):
+    """What is known of one attempt at a case, or of `count` of them that gave the same text. Empty
+    where it was not made. `certain`, `is_short` and `ballots` as of a `CaseAnswers`.
+    """
+
+    text: str = ""
+    certain: bool | None = None
+    is_short: bool = False
+    count: int = 1
+    ballots: tuple[Ballot, ...] = ()
+
+
 class CaseAnswers(Struct, frozen=True, kw_only=True):
     """What is known of one case with one version. `text`: the digest of what its judges are shown,
     so that cases with equal ones are one text. `rubric`: the key of what they answer. `certain`:
     whether it passes, where no judge can change that. `is_short` and `is_turned`: as of a
-    `CaseBelief`. `expect`: the scores that are expected of it. `ballots`: the looks that were not on record of this text, and the answers of
-    code.
+    `CaseBelief`. `expect`: the scores that are expected of it. `ballots`: the looks that were not on
+    record of this text, and the answers of code.
+
+    Where it is run several times, `attempts` have the texts: of `rule` best the first one is the
+    best; of pass@k and pass^k `needed` of them have to pass.
     """
 
     case: str
@@ -560,6 +578,35 @@ class CaseAnswers(Struct, frozen=True, kw_only=True):
     is_turned: bool = False
     expect: JsonObject | None = None
     ballots: tuple[Ballot, ...] = ()
+    rule: str | None = None
+    needed: int = 1
+    attempts: tuple[AttemptAnswers, ...] = ()
+
+    @property
+    def parts(self) -> tuple[AttemptAnswers, ...]:
+        """What is known of each of its texts."""
+        if self.rule is not None:
+            return tuple([one for one in self.attempts if one.text])
+        return (
+            AttemptAnswers(
+                text=self.text,
+                certain=self.certain,
+                is_short=self.is_short,
+                ballots=self.ballots,
+            ),
+        )
+
+    @property
+    def texts(self) -> frozenset[tuple[str, int]]:
+        """Its texts, each with how many attempts gave it."""
+        return frozenset((one.text, one.count) for one in self.parts)
+
+    def with_ballots(self, of: Callable[[AttemptAnswers], tuple[Ballot, ...]]) -> CaseAnswers:
+        """The same, each text with the ballots that `of` gives."""
+        if self.rule is None:
+            return replace(self, ballots=of(self.parts[0]))
+        attempts = [replace(one, ballots=of(one)) if one.text else one for one in self.attempts]
+        return replace(self, attempts=tuple(attempts))
 
 
 class BallotCast(Spending, frozen=True, kw_only=True):

@@ -336,7 +336,11 @@ class SuiteAsking:
             )
             return await self._take(short[:most])
         if self.asks_once and self._begun == len(self._cases):
-            return NOT_ASKED
+            unknown = self._unknown(belief, self._cases)
+            if not unknown:
+                return NOT_ASKED
+            await self._let_in(lambda: self._open_next(unknown[: self._first_at_once]))
+            return None
         if lone:
             return await self._take(self._by_need(lone)[: min(self._at_once, left)])
         matters, more = self._open(belief, asked)
@@ -366,10 +370,8 @@ class SuiteAsking:
         """The cases whose next attempt tells more than any further look. Where no look is left that
         tells, what can still decide it is worth a run.
         """
-        if self.asks_all:  # each case has to have an answer
-            known = belief.by_case()
-            if unknown := [id for id in more if id not in known]:
-                return unknown[: self._first_at_once]
+        if self.asks_all and (unknown := self._unknown(belief, more)):
+            return unknown[: self._first_at_once]
         if not more:
             return []
         tells = max(more.values()) >= max(matters.values(), default=LEAST_MATTERS)
@@ -377,6 +379,12 @@ class SuiteAsking:
         if tells or ((not matters or is_last) and may_turn(belief, self.target, self._out)):
             return most_open(more)[: self._first_at_once]
         return []
+
+    def _unknown(self, belief: SuiteBelief, ids: Iterable[str]) -> list[str]:
+        """Those of these cases that have no answer, and can have another attempt."""
+        several = [id for id in ids if self._next_attempt(id) is not None]
+        known = belief.by_case() if several else {}
+        return [id for id in several if id not in known]
 
     @property
     def _out(self) -> float:
@@ -504,9 +512,7 @@ class SuiteAsking:
             return True
         if any(not one.seen and one.is_askable for one in self._waiting.values()):
             return True
-        several = [id for id in self._cases if self._next_attempt(id) is not None]
-        known = belief.by_case() if several else {}
-        return any(id not in known for id in several)
+        return bool(self._unknown(belief, self._cases))
 
     def _wants_more(
         self, belief: SuiteBelief, matters: Mapping[Key, float], more: Mapping[str, float]

@@ -196,8 +196,8 @@ def _require_by_need(tasks: SuitePlan, asker: str, options: str, instead: str) -
     """
     if not can_be_asked_by_need(tasks):
         raise UsageError(
-            f"{asker} asks judges again about one attempt of each case, which cannot be done here",
-            hint=f"leave out {options}`attempts` and `depends_on`, and name a judge that may look twice;"
+            f"{asker} asks judges again about each case, which cannot be done here",
+            hint=f"leave out {options}`depends_on`, and name a judge that may look twice;"
             f" or leave out {instead}",
         )
 
@@ -324,6 +324,11 @@ class _Tasks(Struct, frozen=True, kw_only=True, dict=True):
             certifying=suite_loop.certifying_rubric(self.splits, title=title, least=self.least),
             splits=self.splits.ids,
             rubrics=self.tasks.contracts.rubrics if self.is_by_belief else {},
+            attempts={
+                case.id: case.attempts
+                for case in self.tasks.chosen
+                if self.is_by_belief and case.attempts > 1
+            },
             candidates=self.candidates,
             require_improvement=self.request.require_improvement,
             suite=events.StartedSuite(
@@ -348,7 +353,7 @@ class _Tasks(Struct, frozen=True, kw_only=True, dict=True):
             return calls
         quorums = [case.rubric.quorum or 1 for case in cases]
         needed = max((len(self.tasks.seats) if one == "all" else one for one in quorums), default=1)
-        return max(calls, needed * len(cases))
+        return max(calls, needed * sum(case.attempts for case in cases))
 
     def most(self, rounds: int, cost: Callable[[Sequence[Case]], int]) -> int:
         """The most that can be spent on every version that may come up, by what a split costs."""

@@ -16,7 +16,7 @@ KEPT_FOR_TEST: Final = 2
 
 class Allowance(Struct, frozen=True, kw_only=True):
     """`calls`: judge calls that are left; `rounds`: edits that may still be asked for. `least`: by
-    split, the looks that give each case its quorum. `of_edits`: the looks that were needed to give
+    split, the looks that give each attempt at a case its quorum. `of_edits`: the looks that were needed to give
     the new texts of val and train their quorum, of each edit so far. `candidates`: proposals of an
     edit. `needs_original`: the original has not been run on test.
     """
@@ -53,8 +53,8 @@ class Allowance(Struct, frozen=True, kw_only=True):
         """Whether the limits have room for another version."""
         return self.rounds > 0 and self.spare >= 0
 
-    def first_looks(self, split: str, cases: int, *, is_original: bool) -> int:
-        """The most looks that a split of a version may get; each case gets its quorum. Val leaves
+    def first_looks(self, split: str, attempts: int, *, is_original: bool) -> int:
+        """The most looks that a split of a version may get; each attempt gets its quorum. Val leaves
         the calls that train needs, and those held for test.
         """
         least = self.least[split]
@@ -63,7 +63,7 @@ class Allowance(Struct, frozen=True, kw_only=True):
         if split == TEST:
             return max(self.calls, least)
         left = self.calls - self.least[TRAIN] - self.held_for_test(is_original=is_original)
-        return max(min(LOOKS_PER_CASE * cases, left), least)
+        return max(min(LOOKS_PER_CASE * attempts, left), least)
 
     def further_looks(self, split: str, *, is_original: bool, is_tested: bool) -> int:
         """The most that it may get when it is asked again. Val leaves the calls held for test, as

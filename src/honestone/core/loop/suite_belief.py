@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from honestone.core.belief.cases.pooled import pooled_text
 from honestone.core.belief.cases.ranges import text_with
 from honestone.core.belief.cases.suite import (
     CaseBelief,
@@ -33,6 +34,7 @@ from honestone.core.belief.stated import EVEN, Ground, StatedBelief, settled
 from honestone.core.belief.verdict import CLOSE, TextBelief
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.events import (
+    AttemptAnswers,
     BallotCast,
     CandidateRanked,
     CaseAnswers,
@@ -58,6 +60,7 @@ from honestone.core.loop.suite_loop import (
     state_of_suite,
 )
 from honestone.core.numbers import sure
+from honestone.core.suite.case import AttemptRule
 
 # How sure a version is made that it reaches the bars of val and of test, where nothing is asked for.
 ENOUGH: Final = 0.95
@@ -87,24 +90,29 @@ class _Remembered(msgspec.Struct):
     suites: dict[tuple[str, str], SuiteBelief] = msgspec.field(default_factory=dict)
     chances: dict[tuple[str, ...], SuiteChance] = msgspec.field(default_factory=dict)
     better: dict[tuple[str, ...], tuple[float, float]] = msgspec.field(default_factory=dict)
+    means: dict[frozenset[tuple[str, int]], TextBelief] = msgspec.field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
 class SuiteBeliefState(SuiteLoopState):
     """The state of a loop over a suite whose judges are asked by need.
 
-    `rubrics`: what judges answer, by their keys. `asked`: judge calls so far. `answers`: by version
-    and split, what is known of each case. `looks_at`: by text, the looks on record. `times_asked`:
+    `rubrics`: what judges answer, by their keys. `attempts`: of cases that are run several times, how
+    often. `asked`: judge calls so far. `answers`: by version
+    and split, what is known of each case. `looks_at` and `checks_of`: by text, the looks on
+    record, and the answers of code. `times_asked`:
     by version and split, how often it was asked. `new_texts`: by version, how many texts
     of val and train no version before it had.
     """
 
     rubrics: Mapping[str, Rubric]
+    attempts: Mapping[str, int] = field(default_factory=dict)
     dead_after: int = DEAD_AFTER
     words: Words = _WORDS
     asked: int = 0
     answers: dict[tuple[str, str], tuple[CaseAnswers, ...]] = field(default_factory=dict)
     looks_at: dict[str, list[Ballot]] = field(default_factory=dict)
+    checks_of: dict[str, tuple[Ballot, ...]] = field(default_factory=dict)
     times_asked: dict[tuple[str, str], int] = field(default_factory=dict)
     new_texts: dict[str, int] = field(default_factory=dict)
     _texts: dict[str, TextBelief] = field(default_factory=dict)
@@ -122,34 +130,39 @@ class SuiteBeliefState(SuiteLoopState):
             self.times_asked[key] = self.times_asked.get(key, 0) + 1
             self._count_texts(event)
             for one in event.cases:
-                looks = [ballot for ballot in one.ballots if ballot.judge != CHECK]
-                self.looks_at.setdefault(one.text, []).extend(looks)
-                self._take_in(one)
+                for part in one.parts:
+                    self._take_in(one, part)
             self._known = _Remembered()
         LoopState.apply(self, event)
 
     def _count_texts(self, event: BallotCast) -> None:
         if event.role == "panel":
-            new = {one.text for one in event.cases} - self.looks_at.keys()
+            texts = {part.text for one in event.cases for part in one.parts}
+            new = texts - self.looks_at.keys()
             self.new_texts[event.version] = self.new_texts.get(event.version, 0) + len(new)
 
-    def _take_in(self, one: CaseAnswers) -> None:
-        if one.certain is None and one.rubric in self.rubrics:
-            text = self._texts.get(one.text)
+    def _take_in(self, one: CaseAnswers, part: AttemptAnswers) -> None:
+        checks = tuple([ballot for ballot in part.ballots if ballot.judge == CHECK])
+        looks = [ballot for ballot in part.ballots if ballot.judge != CHECK]
+        self.looks_at.setdefault(part.text, []).extend(looks)
+        self.checks_of[part.text] = checks
+        if part.certain is None and one.rubric in self.rubrics:
+            text = self._texts.get(part.text)
             if text is None:
-                text = self._texts[one.text] = text_with(self.rubrics[one.rubric], one.expect)
-            text.see_all(one.ballots)
+                text = self._texts[part.text] = text_with(self.rubrics[one.rubric], one.expect)
+            text.see_all(part.ballots)
 
     def new_looks(self, cases: Sequence[CaseAnswers]) -> tuple[CaseAnswers, ...]:
         """The same without the looks that are on record, each text once."""
         seen = {text: {ballot.judge for ballot in looks} for text, looks in self.looks_at.items()}
-        found = []
-        for one in cases:
-            known = seen.setdefault(one.text, set())
-            new = [ballot for ballot in one.ballots if ballot.judge not in known]
+
+        def new_of(part: AttemptAnswers) -> tuple[Ballot, ...]:
+            known = seen.setdefault(part.text, set())
+            new = [ballot for ballot in part.ballots if ballot.judge not in known]
             known.update(ballot.judge for ballot in new)
-            found.append(replace(one, ballots=tuple(new)))
-        return tuple(found)
+            return tuple(new)
+
+        return tuple([one.with_ballots(new_of) for one in cases])
 
     # -- what is believed
 
@@ -166,13 +179,45 @@ class SuiteBeliefState(SuiteLoopState):
     def _case(self, id: str, one: CaseAnswers | None) -> CaseBelief:
         if one is None:
             return CaseBelief(id)
+        if one.rule is not None:
+            return self._of_attempts(id, one)
         text = self._texts.get(one.text)
         return CaseBelief(id, text, one.certain, one.is_short, one.is_turned)
+
+    def _of_attempts(self, id: str, one: CaseAnswers) -> CaseBelief:
+        """A case that is run several times; without a look where its target failed."""
+        texts = [self._texts[part.text] for part in one.parts if part.text in self._texts]
+        if one.certain is not None or not texts:
+            return CaseBelief(id, certain=one.certain)
+        if one.rule == AttemptRule.MEAN:
+            return CaseBelief(id, self._mean_of(one), is_short=one.is_short, made_of=tuple(texts))
+        attempts = [
+            CaseBelief(id, self._texts.get(part.text), part.certain, part.is_short, one.is_turned)
+            for part in one.attempts
+        ]
+        if one.rule == AttemptRule.BEST:
+            best = attempts[0]
+            return replace(best, others=tuple([text for text in texts if text is not best.text]))
+        return CaseBelief.of_attempts(id, attempts, one.needed)
+
+    def _mean_of(self, one: CaseAnswers) -> TextBelief:
+        known = self._known.means
+        if one.texts not in known:
+            ballots = [
+                [*self.checks_of[part.text], *self.looks_at[part.text]] for part in one.parts
+            ]
+            counts = [part.count for part in one.parts]
+            known[one.texts] = pooled_text(self.rubrics[one.rubric], ballots, counts)
+        return known[one.texts]
 
     def _ids(self, split: str) -> list[str]:
         rubric = self.certifier.rubric if split == TEST else self.rubric
         items = next(one.items for one in rubric.criteria if one.id == split)
         return [item.id for item in items]
+
+    def _attempts(self, split: str) -> int:
+        """How many attempts there may be at all cases of a split."""
+        return sum(self.attempts.get(id, 1) for id in self._ids(split))
 
     def _answers_of(self, version: str) -> Iterator[CaseAnswers]:
         for split in (VAL, TRAIN, TEST):
@@ -180,13 +225,15 @@ class SuiteBeliefState(SuiteLoopState):
 
     def _texts_of(self, version: str) -> dict[str, TextBelief]:
         """Every text of a version that has a look, by its name."""
-        names = sorted({one.text for one in self._answers_of(version)})
+        answers = self._answers_of(version)
+        names = sorted({part.text for one in answers for part in one.parts})
         found = {name: self._texts[name] for name in names if name in self._texts}
         return {name: text for name, text in found.items() if text.looks}
 
     def _texts_alongside(self, version: str) -> dict[str, TextBelief]:
         """Those of a version that say how many cases pass: turned ones do not."""
-        turned = {one.text for one in self._answers_of(version) if one.is_turned}
+        answers = (one for one in self._answers_of(version) if one.is_turned)
+        turned = {part.text for one in answers for part in one.parts}
         return {name: text for name, text in self._texts_of(version).items() if name not in turned}
 
     def _texts_apart(self, version: str) -> dict[str, TextBelief]:
@@ -270,7 +317,7 @@ class SuiteBeliefState(SuiteLoopState):
         for split in splits:
             old = {one.case: one for one in self.answers.get((than, split), ())}
             new = {one.case: one for one in self.answers.get((version, split), ())}
-            moved = {id for id in new.keys() & old.keys() if new[id].text != old[id].text}
+            moved = {id for id in new.keys() & old.keys() if new[id].texts != old[id].texts}
             for chances, suite in (
                 (now, self._suite(version, split)),
                 (before, self._suite(than, split)),
@@ -335,7 +382,7 @@ class SuiteBeliefState(SuiteLoopState):
         return Allowance(
             calls=self.calls_left,
             rounds=self.limits.rounds - len(self.rounds),
-            least={name: needed * len(self._ids(name)) for name in (TRAIN, VAL, TEST)},
+            least={name: needed * self._attempts(name) for name in (TRAIN, VAL, TEST)},
             of_edits=tuple(
                 needed * self.new_texts.get(version, 0)
                 for version in edited
@@ -347,7 +394,7 @@ class SuiteBeliefState(SuiteLoopState):
 
     def by_need(self, version: str, split: str) -> ByNeed:
         """How judges are asked about this split of a version now."""
-        allowance, cases = self.allowance, len(self._ids(split))
+        allowance, attempts = self.allowance, self._attempts(split)
         again = self.times_asked.get((version, split), 0)
         is_original = version == self.original
         is_compared_with = split == TEST and is_original and bool(self.rounds)
@@ -355,7 +402,7 @@ class SuiteBeliefState(SuiteLoopState):
             is_tested = (version, TEST) in self.answers
             looks = allowance.further_looks(split, is_original=is_original, is_tested=is_tested)
         else:
-            looks = allowance.first_looks(split, cases, is_original=is_original)
+            looks = allowance.first_looks(split, attempts, is_original=is_original)
         return ByNeed(
             looks=min(looks, self.rubric.max_looks or looks),
             once=not again and (split == TRAIN or is_compared_with),
@@ -372,7 +419,8 @@ def state_of_suite_run(started: Event) -> SuiteLoopState:
     assert isinstance(started, SuiteImprovementStarted)
     if not started.rubrics:
         return state_of_suite(started)
-    return state_of_suite(started, partial(SuiteBeliefState, rubrics=started.rubrics))
+    of = partial(SuiteBeliefState, rubrics=started.rubrics, attempts=started.attempts)
+    return state_of_suite(started, of)
 
 
 @dataclass(frozen=True, slots=True)

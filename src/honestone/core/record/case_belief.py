@@ -60,15 +60,25 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
 
     def _by_rule(self, numbers: Sequence[int]) -> CaseBelief:
         if len(numbers) == 1:
-            return self._attempt(numbers[0])
+            return self.attempt(numbers[0])
         rule = self.case.attempt_rule
         if rule is AttemptRule.BEST:
             return self._best(numbers)
         if is_pooled(self.case):
             return self._mean(numbers)
-        attempts = [self._attempt(number) for number in self.distinct(numbers)]
+        attempts = [self.attempt(number) for number in self.distinct(numbers)]
         needed = 1 if rule is AttemptRule.PASS_AT_K else len(attempts)
         return CaseBelief.of_attempts(self.case.id, attempts, needed)
+
+    def deciding(self, numbers: Sequence[int]) -> dict[int, int]:
+        """The attempts that decide the case, as `distinct` gives them; of `best` the best one is the
+        first.
+        """
+        if self.case.attempt_rule is not AttemptRule.BEST:
+            return self.distinct(numbers)
+        found = self.distinct([one for one in numbers if not self._is_target_error(one)])
+        best = self.highest(list(found)) if found else None
+        return dict(sorted(found.items(), key=lambda row: row[0] != best))
 
     def distinct(self, numbers: Sequence[int]) -> dict[int, int]:
         """One attempt for each text that these attempts gave, the one with the most looks, and how
@@ -93,7 +103,7 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
             (key, mark.answer, mark.score) for one in checks for key, mark in one.marks.items()
         )
 
-    def _attempt(self, number: int) -> CaseBelief:
+    def attempt(self, number: int) -> CaseBelief:
         """One attempt alone, like a case of its own."""
         id, ended, under_way = self.case.id, self.ended_of(number), self.under_way.get(number)
         if under_way is not None:
@@ -135,7 +145,7 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         rest = list(self.distinct([one for one in numbers if not self._is_target_error(one)]))
         if not rest:
             return CaseBelief(self.case.id, certain=False)
-        attempts = {number: self._attempt(number) for number in rest}
+        attempts = {number: self.attempt(number) for number in rest}
         outcomes = {one.certain for one in attempts.values()}
         if len(outcomes) == 1 and None not in outcomes:
             return CaseBelief(self.case.id, certain=outcomes.pop())
@@ -152,7 +162,7 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         under_way = self.under_way.get(number)
         if under_way is not None:
             return bool(under_way.text.looks) and not under_way.is_short
-        return self._attempt(number).is_looked_at
+        return self.attempt(number).is_looked_at
 
     def _is_begun(self, number: int) -> bool:
         return number in self.under_way or self.ended_of(number) is not None
@@ -261,6 +271,13 @@ def is_statable(case: Case) -> bool:
 def is_pooled(case: Case) -> bool:
     """Whether the mean of its attempts decides. A test of the judges passes in every attempt."""
     return case.attempts > 1 and case.attempt_rule is AttemptRule.MEAN and case.expect is None
+
+
+def decided_by(case: Case) -> AttemptRule:
+    """The rule of its attempts. A test of the judges passes in every attempt."""
+    rule = case.attempt_rule
+    is_every = rule is AttemptRule.MEAN and case.expect is not None
+    return AttemptRule.PASS_HAT_K if is_every else rule
 
 
 def needs_every_attempt(case: Case) -> bool:

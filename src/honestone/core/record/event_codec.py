@@ -35,6 +35,7 @@ from honestone.core.suite.trace import Trace
 if TYPE_CHECKING:
     from honestone.core.skill.sides import SidesComparison
 from honestone.core.events import (
+    AttemptAnswers,
     AuditStarted,
     CalibrationStarted,
     CaseAnswers,
@@ -68,8 +69,15 @@ _BALLOTS: Final = Form(
     lambda ballots: [ballot_to_plain(ballot) for ballot in ballots],
     lambda rows: tuple([ballot_from_plain(row) for row in rows]),
 )
+_ATTEMPT: Final = Codec(AttemptAnswers, {tuple[Ballot, ...]: _BALLOTS}, always=("text",))
+_ATTEMPTS: Final = Form(
+    lambda rows: [_ATTEMPT.write(one) for one in rows],
+    lambda rows: tuple([_ATTEMPT.read(row) for row in rows]),
+)
 _ANSWERS: Final = Codec(
-    CaseAnswers, {tuple[Ballot, ...]: _BALLOTS}, always=("case", "text", "rubric")
+    CaseAnswers,
+    {tuple[Ballot, ...]: _BALLOTS, tuple[AttemptAnswers, ...]: _ATTEMPTS},
+    always=("case", "text", "rubric"),
 )
 
 

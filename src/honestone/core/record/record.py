@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from honestone.core.belief.cases.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
 from honestone.core.belief.stated import StatedBelief, belief_of, believed, likelier
 from honestone.core.events import (
+    AttemptAnswers,
     AttemptJudged,
     CaseAnswers,
     CasePassedBy,
@@ -38,7 +39,9 @@ from honestone.core.record.case_belief import (
     AttemptLooks,
     CaseAttempts,
     by_belief,
+    decided_by,
     is_statable,
+    is_turned,
     output_digest,
 )
 from honestone.core.record.judge_spends import JudgeSpends
@@ -55,7 +58,7 @@ from honestone.core.suite.attempts import (
     skipped,
     target_failed,
 )
-from honestone.core.suite.case import Case, Expect
+from honestone.core.suite.case import AttemptRule, Case, Expect
 
 # Cases whose words are kept in memory whatever is asked.
 FEW: Final = 1_000
@@ -375,6 +378,10 @@ class Chances(NamedTuple):
     together: Mapping[str, float] | None
 
 
+def _with_marks(ballots: Iterable[Ballot]) -> tuple[Ballot, ...]:
+    return tuple([one for one in ballots if one.marks])
+
+
 class SuiteRecord:
     """A run of a suite, as far as it got. `rule` and `bars` judge what was answered by other rules
     than the run's own.
@@ -447,24 +454,57 @@ class SuiteRecord:
 
     def answers(self, ids: Iterable[str]) -> list[CaseAnswers]:
         """What is known of these cases, with every look that gave marks."""
-        found = []
-        for case in map(self.cases.__getitem__, ids):
-            made, believed = case.shown_output, case.believed_as
-            output, diff = (None, None) if made is None else (made.output, made.diff)
-            is_down = case.result.status is Status.TARGET_ERROR
-            found.append(
-                CaseAnswers(
-                    case=case.case.id,
-                    text=self.text_of(case.case.id, output, diff),
-                    rubric=case.rubric,
-                    certain=None if is_down else believed.certain,
-                    is_short=believed.is_short,
-                    is_turned=believed.is_turned,
-                    expect=_scores_of(case.case.expect),
-                    ballots=tuple([one for one in case.shown_ballots if one.marks]),
-                )
-            )
-        return found
+        return [self._answers_of(case) for case in map(self.cases.__getitem__, ids)]
+
+    def _answers_of(self, case: CaseRecord) -> CaseAnswers:
+        made, believed = case.shown_output, case.believed_as
+        output, diff = (None, None) if made is None else (made.output, made.diff)
+        is_down = case.result.status is Status.TARGET_ERROR
+        answers = CaseAnswers(
+            case=case.case.id,
+            text=self.text_of(case.case.id, output, diff),
+            rubric=case.rubric,
+            certain=None if is_down else believed.certain,
+            is_short=believed.is_short,
+            is_turned=believed.is_turned,
+            expect=_scores_of(case.case.expect),
+            ballots=_with_marks(case.shown_ballots),
+        )
+        return answers if case.case.attempts == 1 else self._of_attempts(case, answers)
+
+    def _of_attempts(self, case: CaseRecord, answers: CaseAnswers) -> CaseAnswers:
+        """The same of a case that is run several times."""
+        tried, rule = case.tried({}), decided_by(case.case)
+        every = tried.deciding(range(1, case.case.attempts + 1))
+        needed = len(every) if rule is AttemptRule.PASS_HAT_K else 1
+        attempts = [self._of_attempt(case, tried, *one) for one in every.items()]
+        is_down = case.result.status is Status.TARGET_ERROR
+        return replace(
+            answers,
+            text="",
+            ballots=(),
+            is_turned=is_turned(case.case),
+            rule=str(rule),
+            needed=needed,
+            attempts=() if is_down else tuple(attempts),
+        )
+
+    def _of_attempt(
+        self, case: CaseRecord, tried: CaseAttempts, number: int, count: int
+    ) -> AttemptAnswers:
+        made, ballots, believed = (
+            case.output_of(number),
+            case.ballots_of(number),
+            tried.attempt(number),
+        )
+        text = "" if made is None else self.text_of(case.case.id, made.output, made.diff)
+        return AttemptAnswers(
+            text="" if ballots is None else text,
+            certain=believed.certain,
+            is_short=believed.is_short,
+            count=count,
+            ballots=_with_marks(ballots or ()),
+        )
 
     def text_of(self, case: str, output: str | None, diff: object) -> str:
         """The digest of what judges are shown in a case: cases with equal ones are one text."""

@@ -49,7 +49,7 @@ class CaseBelief(Struct, frozen=True):
 
     `attempts`: those of a case that passes where `needed` of them do, each like a case of its own.
     `others`: texts that say how judges err, and nothing of whether it passes, as those of attempts
-    that are not its best one. `tries`: how many attempts there may be, each of which may be looked at.
+    that are not its best one. `made_of`: texts whose answers `text` has, as the mean of them. `tries`: how many attempts there may be, each of which may be looked at.
     """
 
     id: str
@@ -60,6 +60,7 @@ class CaseBelief(Struct, frozen=True):
     attempts: tuple[CaseBelief, ...] = ()
     needed: int = 1
     others: tuple[TextBelief, ...] = ()
+    made_of: tuple[TextBelief, ...] = ()
     tries: int = 1
 
     @classmethod
@@ -160,7 +161,9 @@ NOWHERE: Final = Elsewhere()
 
 def _seen_texts(case: CaseBelief) -> Iterator[TextBelief]:
     """The texts that a suite's belief rests on."""
-    return (one.text for one in _parts(case) if one.text is not None)
+    yield from (one.text for one in _parts(case) if one.text is not None)
+    if case.has_looks:
+        yield from (*case.others, *case.made_of)
 
 
 def _parts(case: CaseBelief) -> Iterator[CaseBelief]:
