@@ -16,6 +16,8 @@ from .test_improve_suite import ADD, agent, skill, worker
 
 PROMPTS = {"short": "{{ q }}", "long": "Please answer: {{ q }}"}
 
+TEACH = "md.write_text(md.read_text() + '* pie = hot pie\\n')\n"
+
 
 def a_suite(desk: Desk, topics: dict[str, str], more: str = "ans-{}") -> None:
     cases = [
@@ -60,9 +62,8 @@ def test_a_stage_runs_one_prompt_of_a_suite(desk: Desk, command: str) -> None:
     put_skill(desk, "kitchen", ("soup",))
     a_suite(desk, {"soup": "", "pie": ""}, "hot {}")
     target = cook(desk)
-    teach = "md.write_text(md.read_text() + '* pie = hot pie\\n')\n"
     words = {
-        "run": ("kitchen", "--worker", skill_worker(desk, "chef", teach).spec),
+        "run": ("kitchen", "--worker", skill_worker(desk, "chef", TEACH).spec),
         "evaluate": ("--standalone", "--skill-path", "kitchen"),
     }[command]
     call = ("skill", command, *words, "--suite", "suite.yaml", "--target", target.spec)
@@ -70,6 +71,48 @@ def test_a_stage_runs_one_prompt_of_a_suite(desk: Desk, command: str) -> None:
     run = desk.run(*call, "--prompt", "short", "--mock", "--state-root", "st")
     assert refused.is_refusal and "--prompt NAME" in refused.err, refused.err
     assert run.code != 2, run.err
+
+
+def test_a_worker_is_shown_what_failed_with_its_own_prompt(desk: Desk) -> None:
+    """A run of `eval` with another prompt asked other questions, and so did one before an edit of
+    the suite.
+    """
+    put_skill(desk, "kitchen", ("soup",))
+    topics = {"soup": "", "pie": "", "cake": ""}
+    a_suite(desk, topics, "hot {}")
+    target = cook(desk)
+    chef = skill_worker(desk, "chef", TEACH)
+    call = ("skill", "run", "kitchen", "--suite", "suite.yaml", "--target", target.spec)
+    call = (*call, "--worker", chef.spec, "--mock", "--retries", "1", "--state-root", "st")
+    given = ("--artifact", "kitchen", "--target", target.spec, "--prompt", "long")
+    assert desk.run("eval", "suite.yaml", *given).code == 1
+    other = desk.run(*call, "--prompt", "short")
+    same = desk.run(*call, "--prompt", "long")
+    assert "shown no failed tasks" in other.err and "shown no failed tasks" not in same.err
+    briefs = [eval(line) for line in chef.lines]
+    assert "- pie" not in briefs[0] and "- pie" in briefs[-1] and "- cake" in briefs[-1]
+    text = (desk.folder / "suite.yaml").read_text()
+    desk.file("suite.yaml", text.replace("About cake?", "All about cake?"))
+    desk.run(*call, "--prompt", "long")
+    edited = eval(chef.lines[-1])
+    assert "- pie" in edited and "- cake" not in edited
+
+
+@pytest.mark.slow
+def test_runs_of_other_versions_do_not_hide_the_one_of_this_skill(desk: Desk) -> None:
+    """However many are newer."""
+    put_skill(desk, "kitchen", ("soup",))
+    put_skill(desk, "other", ("soup", "pie"))
+    a_suite(desk, {"soup": "", "pie": ""}, "hot {}")
+    target = cook(desk)
+    words = ("eval", "suite.yaml", "--target", target.spec, "--prompt", "long", "-q")
+    desk.run(*words, "--artifact", "kitchen")
+    for _ in range(21):
+        desk.run(*words, "--artifact", "other")
+    chef = skill_worker(desk, "chef", TEACH)
+    call = ("skill", "run", "kitchen", "--suite", "suite.yaml", "--target", target.spec, "--mock")
+    found = desk.run(*call, "--worker", chef.spec, "--state-root", "st", "--prompt", "long")
+    assert "shown no failed tasks" not in found.err and "- pie" in eval(chef.lines[0])
 
 
 def test_suite_check_runs_one_prompt(desk: Desk) -> None:

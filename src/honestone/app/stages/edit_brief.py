@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from operator import attrgetter
@@ -14,7 +15,9 @@ from msgspec.structs import replace
 from honestone.app.stages.files import SkillUnderEdit, StageFiles
 from honestone.app.stages.lessons import lessons_about
 from honestone.app.workspace import Workspace
-from honestone.core.errors import UsageError
+from honestone.core.errors import StoreError, UsageError
+from honestone.core.events import SuiteStarted
+from honestone.core.record.record import SuiteRecord, read_record
 from honestone.core.record.runs import moment_of_run
 from honestone.core.record.summary import summary_of
 from honestone.core.skill import brief
@@ -24,8 +27,8 @@ from honestone.formats.syntax.marked import read_text
 from honestone.ports import Observer
 from honestone.system.files import printable
 
-# So many runs of a suite are looked at, the newest first.
-_MOST_RUNS = 20
+# The beginnings of so many runs of a suite are looked at, the newest first.
+_MOST_RUNS = 500
 _KINDS = {
     "md": "markdown",
     "yml": "yaml",
@@ -107,6 +110,16 @@ class SuiteTasks(Struct, frozen=True, kw_only=True):
     prompts: Mapping[str, str] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
 
+    def asked_alike(self, record: SuiteRecord) -> frozenset[str]:
+        """The tasks that a run asked in the words of today: with the same prompt, and not edited
+        since.
+        """
+        return frozenset(
+            id
+            for id, one in record.cases.items()
+            if id in self.prompts and one.case.input == self.prompts[id]
+        )
+
     def shown(self, tasks: Sequence[brief.FailedTask]) -> list[brief.FailedTask]:
         return [
             replace(task, prompt=task.prompt or self.prompts.get(task.task_id, ""))
@@ -148,13 +161,13 @@ def _last_failures(
     """
     if tasks.path is None:
         return []
-    evaluated = (*_of_files(files, skill, tasks.path), *_of_runs(skill, tasks.path))
+    evaluated = (*_of_files(files, skill, tasks), *_of_runs(skill, tasks))
     newest = max(evaluated, key=attrgetter("at"), default=None)
     if newest is not None:
         return newest.failed
     observer.note(
-        f"no evaluation of {printable(tasks.path)} is on record below {printable(files.root)} or among the last {_MOST_RUNS} runs of it in the store: "
-        "the worker is shown no failed tasks"
+        f"no evaluation of {printable(tasks.path)} with this skill and these prompts is on record below {printable(files.root)} or among the"
+        f" last {_MOST_RUNS} runs of it in the store: the worker is shown no failed tasks"
     )
     return []
 
@@ -166,16 +179,34 @@ class _Evaluated(Struct, frozen=True, kw_only=True):
     failed: list[brief.FailedTask]
 
 
-def _of_files(files: StageFiles, skill: SkillUnderEdit, suite: Path) -> Iterator[_Evaluated]:
+def _of_files(files: StageFiles, skill: SkillUnderEdit, tasks: SuiteTasks) -> Iterator[_Evaluated]:
     for one in _evaluations(files):
-        rows = _rows_of(one, skill)
+        side = _side_of(one, skill)
         if (
-            rows is not None
-            and _is_at(files.workspace, one.task_suite, suite)
+            side is not None
+            and tasks.path is not None
+            and _is_at(files.workspace, one.task_suite, tasks.path)
             and _is_of(one, skill)
         ):
-            yield _Evaluated(at=_moment(one.created_at), failed=failed_in(rows))
-            return
+            record = _record_of(skill.workspace, side.run)
+            asked = None if record is None else tasks.asked_alike(record)
+            if asked is None or asked:
+                failed = [
+                    row for row in failed_in(side.rows) if asked is None or row.task_id in asked
+                ]
+                yield _Evaluated(at=_moment(one.created_at), failed=failed)
+                return
+
+
+def _record_of(workspace: Workspace, run: object) -> SuiteRecord | None:
+    """The run of an evaluation, where the store has it."""
+    if not isinstance(run, str) or not workspace.has_store:
+        return None
+    with workspace.open_store(readonly=True) as store, suppress(StoreError):
+        log = store.events(run)
+        if log and isinstance(log[0], SuiteStarted):
+            return read_record(log, run=run)
+    return None
 
 
 def _moment(stamp: str) -> float:
@@ -187,30 +218,33 @@ def _moment(stamp: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _of_runs(skill: SkillUnderEdit, suite: Path) -> Iterator[_Evaluated]:
-    """The newest run of `eval` with this suite and the skill as it is, if it is among the last
+def _of_runs(skill: SkillUnderEdit, tasks: SuiteTasks) -> Iterator[_Evaluated]:
+    """The newest run of `eval` with these tasks and the skill as it is, if it is among the last
     ones.
     """
     from honestone.app.suites.columns import SuiteName
-    from honestone.core.record.record import read_record
 
     workspace = skill.workspace
-    if not workspace.has_store:
+    if not workspace.has_store or tasks.path is None:
         return
-    name, digest = SuiteName.of(workspace, suite), skill.version.digest
+    name, digest = SuiteName.of(workspace, tasks.path), skill.version.digest
     with workspace.open_store(readonly=True) as store:
         runs = (one for one in store.runs() if one.kind == "suite" and one.finished)
         for info in islice(filter(name.is_of, runs), _MOST_RUNS):
-            record = read_record(store.events(info.id), run=info.id)
-            started = record.started
+            started = next(store.iter_events(info.id))
+            assert isinstance(started, SuiteStarted)
             is_other = started.artifact is None or started.artifact.digest != digest
             # A side of a comparison or of a loop is not what a person evaluated.
             if is_other or started.mock or started.side:
                 continue
+            record = read_record(store.events(info.id), run=info.id)
+            asked = tasks.asked_alike(record)
+            if not asked:
+                continue
             failed = [
                 brief.FailedTask(task_id=one.task_id, details=one.details)
                 for one in summary_of(record).tasks
-                if one.passed is False
+                if one.passed is False and one.task_id in asked
             ]
             yield _Evaluated(at=moment_of_run(info.id) / 1000, failed=failed)
             return
@@ -240,16 +274,23 @@ def _is_of(evaluation: doc.SkillEvaluation, skill: SkillUnderEdit) -> bool:
     )
 
 
-def _rows_of(evaluation: doc.SkillEvaluation, skill: SkillUnderEdit) -> list[doc.TaskRow] | None:
+class _Side(Struct, frozen=True, kw_only=True):
+    """One side of an evaluation: its tasks, and the run that they are of, where it is named."""
+
+    rows: list[doc.TaskRow]
+    run: object
+
+
+def _side_of(evaluation: doc.SkillEvaluation, skill: SkillUnderEdit) -> _Side | None:
     """The side of an evaluation on which the skill ran as it is now; None where it has changed
     since.
 
     Other programs name no digest of the baseline; theirs is taken for the skill as it is.
     """
-    digest = skill.version.digest
+    digest, runs = skill.version.digest, evaluation.runs or {}
     if evaluation.candidate_digest == digest:
-        return evaluation.candidate_results
+        return _Side(rows=evaluation.candidate_results, run=runs.get("candidate"))
     names_none = evaluation.baseline_digest is None and evaluation.lane != doc.STANDALONE
-    return (
-        evaluation.baseline_results if names_none or evaluation.baseline_digest == digest else None
-    )
+    if names_none or evaluation.baseline_digest == digest:
+        return _Side(rows=evaluation.baseline_results, run=runs.get("baseline"))
+    return None
