@@ -582,6 +582,19 @@ def test_what_checks_a_rubric_loads_nothing_that_runs_it(tmp_path: Path) -> None
     assert sorted({*SELDOM, "statistics"}.intersection(loaded)) == []
 
 
+def test_a_suite_loads_no_code_of_other_suites(tmp_path: Path) -> None:
+    """Neither formats of other tools, nor runs of skills, nor what asks judges on."""
+    cases = [{"id": "a", "input": "x", "checks": [{"contains": "x"}]}]
+    suite = {"suite": 1, "target": "mock", "cases": cases}
+    (tmp_path / "suite.json").write_text(json.dumps(suite))
+    loaded = loaded_by("eval", "suite.json", "-q", folder=tmp_path)
+    others = ("interop.", "app.suites.comparing.", "app.suites.running.watch")
+    others += ("engine.sure_suites", "core.loop.")
+    ours = {name.removeprefix("honestone.") for name in loaded}
+    needed = {"interop.environment", "interop.reader", "interop.recognise", "core.loop.named"}
+    assert sorted(name for name in ours - needed if name.startswith(others)) == []
+
+
 SELDOM = {"difflib", "html"}
 """Modules of Python for a rare case: a slip, an entity. They take long to load, so the function that
 needs one imports it.

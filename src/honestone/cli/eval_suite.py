@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -19,7 +19,6 @@ from honestone.app.suites.options import SuiteOptions
 from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.running.run import SuiteResult
 from honestone.app.suites.running.table import TableResult, evaluate_columns
-from honestone.app.suites.running.watch import Report, Watch
 from honestone.cli.heartbeat import heartbeat_of
 from honestone.cli.options import shown_store
 from honestone.cli.suites.options import print_suite
@@ -29,6 +28,9 @@ from honestone.report.documents.suite import SuiteReportDoc, turned_words
 from honestone.report.documents.table import TableDoc
 from honestone.report.errors import error_text
 from honestone.system.files import write_atomically
+
+if TYPE_CHECKING:
+    from honestone.app.suites.running.watch import Report
 
 # Options that make new outputs, or would make nothing of old ones.
 _OF_A_TARGET: Final = (
@@ -110,6 +112,7 @@ def _watch(
     """Prints the report of each run, JSON on a line of its own, and what turned since the run
     before.
     """
+    from honestone.app.suites.running.watch import Watch
 
     def show(document: Report) -> None:
         progress.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Unpack
@@ -11,6 +11,7 @@ from typing import Final, Unpack
 from msgspec.structs import replace
 
 from honestone.core.errors import FileError, UsageError
+from honestone.core.json_value import JsonObject
 from honestone.core.plugins import FORMATS
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
@@ -265,9 +266,8 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
     found = recognise(document)
     if found == "suite" or (isinstance(found, Reader) and found.gives == "suite"):
         from honestone.formats.suite.suite_file import read_suite
-        from honestone.interop.promptfoo.expected import read_expected
 
-        document.read_expected = read_expected
+        document.read_expected = _read_expected
         with reading_for(path, allowed) as project:
             source = (
                 _read_as(found, document) if isinstance(found, Reader) else read_suite(document)
@@ -282,6 +282,13 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
         place=f"{path}:1:1",
         hint=f"name what to judge by it: honestone eval ARTIFACT --rubric {path}",
     )
+
+
+def _read_expected(row: Mapping[str, str], file: Path, line: int) -> JsonObject:
+    """promptfoo's columns of a row, by code that few suites need."""
+    from honestone.interop.promptfoo.expected import read_expected
+
+    return read_expected(row, file, line)
 
 
 def read_rubric_document(document: Document) -> RubricSource | ForeignRubric:

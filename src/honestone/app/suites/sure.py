@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields  # noqa: TID251
 from functools import partial
+from typing import TYPE_CHECKING
 
 from honestone.app.judging.sure import refuse_limit_alone, refuse_other_ways, sure_of_suite
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.core.belief.next_look import ONE_LOOK
 from honestone.core.errors import UsageError
-from honestone.core.loop.suite_loop import ByNeed
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.case import Case
 from honestone.core.suite.outline import outline_of
 from honestone.engine.cases import CaseWork
 from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
-from honestone.engine.sure_suites import SuiteAsking, SuiteEvaluator, SureCaseWork
 from honestone.formats.source import KeyAt, SuiteSource
+
+if TYPE_CHECKING:
+    from honestone.core.loop.suite_loop import ByNeed
+    from honestone.engine.sure_suites import SuiteAsking, SureCaseWork
 
 
 def require_askable_suite(
@@ -86,6 +89,8 @@ def asking_of(
     bar = record.bar
     if bar.sure is None or not record.started.is_asked_on:
         return None
+    from honestone.engine.sure_suites import SuiteAsking
+
     cases = [one.case for one in record.cases.values() if one.case.skip is None]
     asking = partial(
         SuiteAsking, panel=panel, record=record, need=bar.need(len(cases)), target=float(bar.sure)
@@ -110,6 +115,8 @@ def asking_of(
 
 def asked_by_need(work: CaseWork, plan: SuitePlan, asking: SuiteAsking) -> SureCaseWork:
     """The work on cases, its judges asked by the suite."""
+    from honestone.engine.sure_suites import SuiteEvaluator, SureCaseWork
+
     evaluators: dict[str, Evaluator] = {}
 
     def evaluator(case: CaseRecord) -> Evaluator:

@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from honestone.app.doors.results import DocumentResult
 from honestone.app.judging.measured.known_noise import noise_of_cases
 from honestone.app.suites.columns import last_starts
-from honestone.app.suites.comparing.compare import compare_summaries
-from honestone.app.suites.comparing.skill_run import SkillRun
 from honestone.app.suites.costs import suite_cost
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, unread_artifact
 from honestone.app.suites.planning import plan_suite
@@ -141,6 +139,8 @@ def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecor
     if baseline is not None and baseline.subject is not None:
         _require_two_sides(plan)
     if plan.subject.is_isolated:
+        from honestone.app.suites.comparing.skill_run import SkillRun
+
         return SkillRun(plan=plan, store=store, observer=observer).to_end(baseline)
     if baseline is not None and baseline.is_same:
         note = (
@@ -256,6 +256,8 @@ def _compared_runs(
     """A run next to its baseline. The verdict is the comparison's; with --min-pass-rate the run's
     own verdict must be a pass too. A case that a limit prevented is not missing, but open.
     """
+    from honestone.app.suites.comparing.compare import compare_summaries
+
     request = plan.request
     comparison = compare_summaries(
         before,

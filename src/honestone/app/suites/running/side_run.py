@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
@@ -30,7 +31,6 @@ from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.scorecard import Outcome
 from honestone.core.judging.spend import Meter, Spend
-from honestone.core.loop.suite_loop import ByNeed
 from honestone.core.numbers import to_points
 from honestone.core.record.record import SuiteRecord, read_record
 from honestone.core.record.runs import COLUMN
@@ -43,8 +43,11 @@ from honestone.engine.cases import KnownOutputs
 from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.judging.panel import Panel
 from honestone.engine.suites import SuiteRun
-from honestone.engine.sure_suites import SuiteAsking
 from honestone.ports import Observer, RunInfo, Store
+
+if TYPE_CHECKING:
+    from honestone.core.loop.suite_loop import ByNeed
+    from honestone.engine.sure_suites import SuiteAsking
 
 
 class CutShort(Exception):

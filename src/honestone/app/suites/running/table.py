@@ -17,7 +17,6 @@ from honestone.app.doors.quiet import Quiet
 from honestone.app.doors.results import DocumentResult
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import BATCH_AT_ONCE, make_panel
-from honestone.app.suites.comparing.skill_run import skill_alone
 from honestone.app.suites.costs import suite_cost
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, as_column, unread_artifact
 from honestone.app.suites.planning import plan_columns
@@ -38,6 +37,7 @@ from honestone.core.judging.contract import digest_json
 from honestone.core.judging.spend import Meter
 from honestone.core.record.runs import COLUMN, TABLE
 from honestone.core.record.table import TableRecord, set_apart
+from honestone.core.skill.sides import SidesComparison
 from honestone.engine.journal import reserve_in
 from honestone.engine.live import Live
 from honestone.ports import HasCapacity, Observer, Store
@@ -303,9 +303,7 @@ class TableRun:
         """
         for side in self.columns.values():
             if not side.is_finished:
-                side.finish(
-                    skill_alone(side.plan, side.record) if side.subject.is_isolated else None
-                )
+                side.finish(_of_skill(side) if side.subject.is_isolated else None)
         columns = {name: side.record for name, side in self.columns.items()}
         record = TableRecord(run=self.run, started=self.started, columns=columns)
         if next(iter(self.columns.values())).plan.request.pick:
@@ -400,3 +398,10 @@ class _OfColumn:
 
     def event(self, event: Event) -> None:
         self.observer.event(event)
+
+
+def _of_skill(side: SideRun) -> SidesComparison:
+    """What a run of a skill alone came to, by code that few tables need."""
+    from honestone.app.suites.comparing.skill_run import skill_alone
+
+    return skill_alone(side.plan, side.record)
