@@ -157,8 +157,8 @@ bench-peers: $(READY) ## the tables of bench/README.md: ours, the floors and oth
 bench-improve: $(READY) ## how often the loop is right when it says PASSED, RUNS=1000 a cell; writes the tables of the docs
 	$(BIN)/python bench/improve/leaderboard.py --runs $(or $(RUNS),1000)
 
-bench-boxes: $(READY) ## how often a verdict under --sure is so, where the truth is known, RUNS=2000 a world
-	$(BIN)/python bench/boxes/boxes.py --runs $(or $(RUNS),2000)
+bench-boxes: $(READY) ## how often a verdict under --sure and a PASS of improve is so, where the truth is known, RUNS=2000 a world
+	PYTHONPATH=bench/improve $(BIN)/python bench/boxes/boxes.py --runs $(or $(RUNS),2000)
 
 bench-optimisers: .exports/ready ## GEPA, SkillOpt, a plain loop and improve at equal looks where the truth is known, RUNS=100 of each
 	.exports/bin/python bench/optimisers/optimisers.py --runs $(or $(RUNS),100)

@@ -1,6 +1,7 @@
-"""How often a verdict under `--sure` is so, in worlds where the truth is known: `make bench-boxes`.
+"""How often a verdict under `--sure` and a PASS of `improve` is so, in worlds where the truth is known:
+`make bench-boxes`.
 
-Drives what decides each look (`Looking`), without a store and without calls. Prints, for each world,
+Drives what decides each look (`Looking`, and `decide` of the loop), without a store and without calls. Prints, for each world,
 how its verdicts end, and what is stated against how often it is so; the last column says whether a
 PASS that states p is so in at least p less 5 points, as far as the number of runs can tell. Exits 1
 where it is not.
@@ -13,16 +14,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import sqrt
 
+from box_loops import LOOP_WORLDS, LoopWorld, driven
 from box_worlds import LARGE, WORLDS, Judges, Text, World
 
 from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.scorecard import Outcome
+from honestone.core.loop.state import Result
 
 # Ends of the bins of what is stated.
 BINS = ((0.80, 0.90), (0.90, 0.97), (0.97, 1.0))
@@ -31,6 +34,8 @@ BARS = (80, 85, 90, 93, 95, 97, 99)
 ALLOWED = 0.05
 # What the text and the instructions of a prompt cost, in items of a rubric with their answers.
 HEAD = 12
+# Runs of a loop for so many of a single text: one costs a hundred times as much.
+FEWER_LOOPS = 10
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,19 @@ def run(world: World, seed: int, *, in_parts: bool = False) -> Ended:
     )
 
 
+def run_loop(world: LoopWorld, seed: int) -> Ended:
+    """One run of `improve`; what does not end PASSED is open."""
+    drive = driven(world, seed)
+    outcome = drive.outcome()
+    return Ended(
+        outcome=Outcome.PASS if outcome.result is Result.PASSED else Outcome.INCONCLUSIVE,
+        stated=outcome.stated or 0.0,
+        is_so=outcome.is_good,
+        looks=outcome.judge_calls,
+        price=float(outcome.judge_calls),
+    )
+
+
 @dataclass(frozen=True)
 class Stated:
     """PASSes that state a probability within one bin."""
@@ -149,6 +167,30 @@ def row(name: str, ended: Sequence[Ended], bins: Sequence[Stated | None], verdic
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
+@dataclass
+class Table:
+    """Rows as they are ready, and whether any world that has to hold does not."""
+
+    together: list[Ended] = field(default_factory=list)
+    missed: bool = False
+
+    def add(self, name: str, ended: Sequence[Ended], *, is_shared: bool) -> None:
+        """`is_shared`: judges share errors, which are not seen from inside."""
+        bins = by_bin(ended)
+        is_met = all(one is None or one.holds for one in bins)
+        verdict = ("yes" if is_met else "no") if not is_shared else "labels only"
+        print(row(name, ended, bins, verdict), flush=True)
+        if not is_shared:
+            self.together += ended
+            self.missed = self.missed or not is_met
+
+    def end(self, name: str) -> None:
+        bins = by_bin(self.together)
+        is_met = all(one is None or one.holds for one in bins)
+        print(row(name, self.together, bins, "yes" if is_met else "no"), flush=True)
+        self.missed = self.missed or not is_met
+
+
 def in_parts(runs: Sequence[int]) -> None:
     """Prints each world with looks at all items alone, and with looks at parts."""
     print("| world | looks at | pass | fail | open | wrong | looks | price |")
@@ -170,9 +212,12 @@ def in_parts(runs: Sequence[int]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runs", type=int, default=2000, help="runs of each world")
+    parser.add_argument(
+        "--runs", type=int, default=2000, help="runs of each world; of loops a tenth"
+    )
     parser.add_argument("--seed", type=int, default=0, help="number of the first run")
     parser.add_argument("--parts", action="store_true", help="looks at a part of the criteria")
+    parser.add_argument("--only", default="", help="worlds whose name has this in it")
     options = parser.parse_args()
     if options.parts:
         in_parts(range(options.seed, options.seed + options.runs))
@@ -180,20 +225,21 @@ def main() -> int:
     heads = " | ".join(f"stated / so at {100 * low:.0f}-{100 * high:.0f}" for low, high in BINS)
     print(f"| world | pass | fail | open | looks | {heads} | holds |")
     print("| --- " * (6 + len(BINS)) + "|")
-    missed, together = False, list[Ended]()
+    first, texts, loops = options.seed, Table(), Table()
     for world in WORLDS:
-        ended = [run(world, seed) for seed in range(options.seed, options.seed + options.runs)]
-        bins = by_bin(ended)
-        is_met = all(one is None or one.holds for one in bins)
-        verdict = ("yes" if is_met else "no") if not world.shared else "labels only"
-        print(row(world.name, ended, bins, verdict), flush=True)
-        if not world.shared:
-            together += ended
-            missed = missed or not is_met
-    bins = by_bin(together)
-    is_met = all(one is None or one.holds for one in bins)
-    print(row("all without shared errors", together, bins, "yes" if is_met else "no"))
-    return 1 if missed or not is_met else 0
+        if options.only in world.name:
+            ended = [run(world, seed) for seed in range(first, first + options.runs)]
+            texts.add(world.name, ended, is_shared=world.shared > 0)
+    if texts.together:
+        texts.end("all without shared errors")
+    for loop in LOOP_WORLDS:
+        if options.only in loop.name:
+            last = first + max(options.runs // FEWER_LOOPS, 1)
+            ended = [run_loop(loop, seed) for seed in range(first, last)]
+            loops.add(loop.name, ended, is_shared=loop.of.shared > 0)
+    if loops.together:
+        loops.end("improve: all without shared errors")
+    return 1 if texts.missed or loops.missed else 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ without its processes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
@@ -25,6 +25,7 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
+from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
@@ -154,12 +155,28 @@ class Cell:
         return self.drive(seed, number).outcome()
 
 
+class SimulatedRun(Protocol):
+    """What answers in place of judges and worker, and knows the truth. Versions are numbered from 0,
+    the original; `look` counts from 0; `overall` is a true quality in points.
+    """
+
+    def ballot(self, judge: str, version: int, look: int = 0) -> Ballot: ...
+
+    def edit(self, base: int, focus: Collection[str], listed: Collection[Key]) -> int: ...
+
+    def meets_contract(self, version: int) -> bool: ...
+
+    def overall(self, version: int) -> float: ...
+
+    def regressed(self, version: int) -> bool: ...
+
+
 @dataclass(slots=True)
 class Drive:
     """Does what `decide` asks for, as `engine.loop_runner` does, and counts it."""
 
     state: LoopState
-    simulation: Simulation
+    simulation: SimulatedRun
     max_calls: int
     log: list[Event] = field(default_factory=list)
     judge_calls: int = 0

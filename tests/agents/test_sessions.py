@@ -173,8 +173,8 @@ def test_what_is_printed_can_change_on_the_way(host: Host) -> None:
 
 @pytest.mark.slow
 def test_a_whole_loop_by_belief(host: Host) -> None:
-    """The witness is asked once, each look of the panel has a prompt of its own, and nothing is
-    handed out twice.
+    """Each look has a prompt of its own, of the panel and of the witness, and nothing is handed out
+    twice.
     """
     step = host.begin("--holdout", "agent:witness", "--compact", "--policy", "belief")
     looks = []
@@ -187,7 +187,7 @@ def test_a_whole_loop_by_belief(host: Host) -> None:
     judges = [judge for judge, _ in looks]
     assert (
         judges[0] == "agent:me"
-        and judges.count("agent:witness") == 1
+        and judges.count("agent:witness") >= 1
         and len(set(looks)) == len(looks)
     )
 

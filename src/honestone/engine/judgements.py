@@ -81,10 +81,7 @@ class PanelJudgement(Judgement[LoopState]):
             return
         loop.say(f"asking {', '.join(seat.id for seat in wanted)}")
         self._evaluator.panel.answered = lambda seat: loop.say(f"{seat} answered")
-        # A held-out judge is always asked the same question, so that its first answer on record is
-        # the one that counts.
-        again = 0 if action.role == "holdout" else action.draw
-        for consulted in await self._consult(artifact, wanted, again):
+        for consulted in await self._consult(artifact, wanted, _look_of(loop.state, action)):
             if consulted.refused is None:
                 await _record(loop, action.version, action.role, consulted, action.draw)
             else:
@@ -149,6 +146,17 @@ class PanelJudgement(Judgement[LoopState]):
 
     async def close(self) -> None:
         await self._evaluator.panel.close()
+
+
+def _look_of(state: LoopState, action: Ask) -> int:
+    """Which look of its judge an action asks for, from 0. A call that failed is no look of a held-out
+    judge: it is asked the same question again, so that of each look the first answer on record is
+    the one that counts.
+    """
+    if action.role == "panel":
+        return action.draw
+    answered = state.ballots.get((action.version, action.role), {}).values()
+    return sum(bool(one.marks) and one.voter in action.judges for one in answered)
 
 
 async def _record(

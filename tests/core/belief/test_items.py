@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.belief.assumptions import SHARED, item_bank
+from honestone.core.belief.assumptions import SHARED
+from honestone.core.belief.errors import MODELS as ERROR_MODELS
+from honestone.core.belief.errors import JudgeAnswers
 from honestone.core.belief.items import LEAK, START_MET, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import NODES, below
-from honestone.core.belief.scores import OWN, WITNESS_LOAD
+from honestone.core.belief.scores import OWN, WITNESS_LOAD, witness_load
 
 Votes = list[tuple[int, bool]]
 PANEL = 2
@@ -39,7 +41,7 @@ def test_the_belief_is_that_of_all_votes_at_once(model: ItemModel, cast: Votes) 
         for shared, weight in NODES:
             product = weight
             for judge in {judge for judge, _ in cast}:
-                load = sqrt(model.rho) * (1.0 if judge < PANEL else WITNESS_LOAD)
+                load = sqrt(model.rho) * (1.0 if judge < PANEL else witness_load(model.rho))
                 rest = 1 - load * load
                 answers = [yes for who, yes in cast if who == judge]
                 one = 0.0
@@ -134,14 +136,33 @@ def test_where_much_of_the_error_is_shared_held_out_judges_share_it() -> None:
     """Five judges that agree are then less sure to be right, and a held-out judge that agrees adds as
     much as one of the panel.
     """
-    banks = [row.judges for row in item_bank(are_programs=True).models]
-    loads = {one.rho: one.witness_load for one in banks if one.flip > 0.01 and one.flip_met is None}
-    assert loads == {SHARED[0]: WITNESS_LOAD, SHARED[1]: 1.0}
+    loads = {witness_load(shared) for shared in (0.1, SHARED[0])}
+    assert loads == {WITNESS_LOAD} and witness_load(SHARED[1]) == 1.0
     agreed = [(judge, True) for judge in range(5)]
-    shared = ItemModel(0.15, SHARED[1], witness_load=1.0)
+    shared = ItemModel(0.15, SHARED[1])
     by_all, _ = believed(shared, shared.start(), agreed)
     by_panel = shared.start()
     for _ in agreed:
         by_panel, _ = shared.seen(by_panel, Looks(), held_out=False, yes=True)
-    apart, _ = believed(ItemModel(0.15, SHARED[1]), shared.start(), agreed)
+    apart, _ = believed(ItemModel(0.15, SHARED[0]), shared.start(), agreed)
     assert by_all.met == pytest.approx(by_panel.met) and by_all.met < apart.met
+
+
+def test_every_belief_has_one_declaration_of_what_held_out_judges_share() -> None:
+    """A held-out judge that agrees says as little in `eval --holdout` and in a comparison."""
+    yes, no = JudgeAnswers(1, 0), JudgeAnswers(0, 1)
+    held_out = JudgeAnswers(1, 0, held_out=True)
+    for model in ERROR_MODELS:
+        as_panel = model.likelihood((yes, yes)) == model.likelihood((yes, held_out))
+        assert as_panel is (model.shared >= SHARED[1])
+        assert model.likelihood((no,)).met == pytest.approx(1 - model.likelihood((yes,)).met)
+
+
+def test_a_held_out_judge_that_looks_again_may_be_deceived_again() -> None:
+    """Each of its looks says less than the one before about what was made to look met."""
+    model = ItemModel(0.05, SHARED[0])
+    deceived = [model.chances(Looks(looks), held_out=True, yes=True)[-1] for looks in range(4)]
+    assert deceived[0] == LEAK
+    assert deceived == sorted(deceived) and deceived[-1] < 1
+    doubted = [model.chances(Looks(no=looks), held_out=True, yes=True)[-1] for looks in range(4)]
+    assert doubted == sorted(doubted, reverse=True) and doubted[-1] > 0

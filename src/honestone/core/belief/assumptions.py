@@ -15,14 +15,13 @@ from itertools import product
 from math import exp
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from honestone.core.belief.items import BROKEN, FAKED, EditRates, ItemModel
+from honestone.core.belief.items import BROKEN, EditRates, ItemModel
 from honestone.core.belief.scores import ScoreModel
 
-# The parts of a judge's error that the panel is assumed to share.
+# The parts of a judge's error that the panel is assumed to share, and how probable each is for yes/no
+# items before the first vote. More is stated than is so where the larger one is taken for as rare.
 SHARED: Final = (0.2, 0.5)
-# By how much a shared error moves a held-out judge, by the part that is shared: where it is large, it
-# may be what every judge gets wrong, and agreement of a held-out judge says nothing against that.
-WITNESS_LOADS: Final = {SHARED[0]: 0.5, SHARED[1]: 1.0}
+HOW_SHARED: Final = {SHARED[0]: 1 / 3, SHARED[1]: 2 / 3}
 # Points that a judge's look is assumed to be off by.
 SDS: Final = (6.0, 10.0, 15.0)
 QUIET_SD: Final = 0.5
@@ -38,20 +37,29 @@ LENIENT: Final = ItemModel(0.25, 0.1, 0.6, flip_met=0.05)
 # person, and where all of them are programs.
 QUIET: Final = 0.15
 QUIET_PROGRAMS: Final = 0.4
-# How often an edit makes an unmet item only look met to a program.
-FAKED_PROGRAMS: Final = 0.01
+# How often an edit deceives a program, where it would deceive a model or a person once.
+FAKED_PROGRAMS: Final = 0.1
 # The weight at which a member of a bank is given up.
 FORGOTTEN: Final = 3e-3
 
+# How often an edit makes an unmet item that it was given only look met, and how probable each is
+# before the first vote: some workers hardly ever do.
+FAKES: Final = ((0.02, 0.5), (0.15, 0.5))
 # What edits of a worker may do, and how probable that is before the first vote.
-EDITS: Final = (
+_HELPFUL: Final = (
     (EditRates(fixes=0.50, lifts=0.05, breaks=BROKEN), 0.35),
-    (EditRates(fixes=0.02, lifts=0.002, breaks=BROKEN), 0.10),
-    (EditRates(fixes=0.02, lifts=0.002, breaks=0.30), 0.05),
-    (EditRates(fixes=0.25, lifts=0.03, breaks=0.10), 0.15),
     (EditRates(fixes=0.80, lifts=0.10, breaks=BROKEN), 0.10),
     (EditRates(fixes=0.25, lifts=0.25, breaks=0.06), 0.15),
     (EditRates(fixes=0.60, lifts=0.60, breaks=BROKEN), 0.10),
+)
+_HARDLY_HELPFUL: Final = (
+    (EditRates(fixes=0.02, lifts=0.002, breaks=BROKEN), 0.10),
+    (EditRates(fixes=0.02, lifts=0.002, breaks=0.30), 0.05),
+    (EditRates(fixes=0.25, lifts=0.03, breaks=0.10), 0.15),
+)
+EDITS: Final = (
+    *((one._replace(faked=faked), p * q) for (one, p), (faked, q) in product(_HELPFUL, FAKES)),
+    *_HARDLY_HELPFUL,
 )
 
 
@@ -152,15 +160,17 @@ def score_models(panel: int, held_out: int) -> tuple[ScoreModel, ...]:
 def item_bank(*, are_programs: bool) -> Bank[ItemAssumption]:
     """The assumptions about yes/no items, before the first vote."""
     quiet = QUIET_PROGRAMS if are_programs else QUIET
-    faked = FAKED_PROGRAMS if are_programs else FAKED
+    deceived = FAKED_PROGRAMS if are_programs else 1.0
     noisy = [
-        ItemModel(flip, rho, own, witness_load=WITNESS_LOADS[rho])
+        (ItemModel(flip, rho, own), HOW_SHARED[rho])
         for flip, rho, own in product(FLIPS, SHARED, OWNS)
     ]
+    noisy.append((LENIENT, 1 / len(SHARED)))
+    total = sum(share for _, share in noisy)
     judges = [(ItemModel(QUIET_FLIP, SHARED[0]), quiet)]
-    judges += [(one, (1.0 - quiet) / (len(noisy) + 1)) for one in (*noisy, LENIENT)]
+    judges += [(one, (1.0 - quiet) * share / total) for one, share in noisy]
     rows = [
-        (ItemAssumption(model, edits._replace(faked=faked)), prior * share)
+        (ItemAssumption(model, edits._replace(faked=deceived * edits.faked)), prior * share)
         for (model, prior), (edits, share) in product(judges, EDITS)
     ]
     return Bank([one for one, _ in rows], [prior for _, prior in rows])

@@ -27,7 +27,7 @@ from honestone.core.belief.assumptions import (
 from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
 from honestone.core.belief.counting import CountedContract, binomial, counts_of, reached
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
-from honestone.core.belief.normal import Atom
+from honestone.core.belief.normal import Atom, bits
 from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, headroom
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Item, Key, Rubric
@@ -134,7 +134,9 @@ class Beliefs:
             if self._anchored
             else {}
         )
-        first_item = {index: items.models[index].judges.start() for index in items.weights}
+        # What workers do to it makes no difference before the first edit.
+        starts = {id(one.judges): one.judges.start() for one in items.models}
+        first_item = {index: starts[id(items.models[index].judges)] for index in items.weights}
         return _Version(
             scores=dict.fromkeys(self._anchored, first_score),
             items=dict.fromkeys(self._yes_no, first_item),
@@ -219,11 +221,10 @@ class Beliefs:
         held_out = judge >= self._panel
         updated: dict[Key, dict[int, ItemBelief]] = {key: {} for key in votes}
         before = {key: entry.looks.get(key, {}).get(judge, Looks()) for key in votes}
+        # Many items have the same history, and before an edit all kinds of worker believe alike.
+        same: dict[tuple[int, Looks, bool], tuple[ItemBelief, float]] = {}
         for index in self._item_bank.weights:
             seen, total = self._item_bank.models[index].judges.seen, 0.0
-            same: dict[
-                tuple[int, Looks, bool], tuple[ItemBelief, float]
-            ] = {}  # many items have the same history
             for key, yes in votes.items():
                 belief, looks = entry.items[key][index], before[key]
                 place = (id(belief), looks, yes)
@@ -359,6 +360,25 @@ class Beliefs:
         total = sum(weight for _, _, weight in likely)
         return [(one, other, weight / total) for one, other, weight in likely]
 
+    def tells(self, version: str, judges: Sequence[str]) -> dict[str, float]:
+        """How much one more look of each judge is expected to say of what is truly met, in bits: over
+        all yes/no items, what its answer and the truth have in common.
+        """
+        entry, tells = self._versions[version], dict.fromkeys(judges, 0.0)
+        first = next(iter(self._item_bank.weights))
+        # Many items have the same history, and then one belief under each member.
+        same: dict[tuple[int, Looks, bool], float] = {}
+        for judge, key in product(judges, self._yes_no):
+            number, beliefs = self._numbers[judge], entry.items[key]
+            if entry.away.get(key, 0) > 0:
+                continue
+            looks, held_out = entry.looks.get(key, {}).get(number, Looks()), number >= self._panel
+            place = (id(beliefs[first]), looks, held_out)
+            if place not in same:
+                same[place] = _in_common(self._item_bank, beliefs, looks, held_out=held_out)
+            tells[judge] += same[place]
+        return tells
+
     def refusal(self, version: str, refusals: Sequence[Mapping[Key, Mark]]) -> float:
         """How probable it is (0-1) that judges call so many items unmet, each in one look, if the
         version meets the contract. `refusals`: the marks of each of these judges.
@@ -368,15 +388,24 @@ class Beliefs:
         """
         if self.has_scales:
             return 0.0
-        entry = self._versions[version]
+        met = self.contract.likeliest(self._mean_odds(self._versions[version]), self._bad)
+        good = [key for key in self._yes_no if (met[key] == 1.0) != (key in self._bad)]
         total = 0.0
-        for one, other, weight in self._members():
-            met = self.contract.likeliest(self._odds(entry, one, other), self._bad)
-            errors = self._item_bank.models[other].judges
-            good = [key for key in self._yes_no if (met[key] == 1.0) != (key in self._bad)]
+        for index, weight in self._item_bank.weights.items():
+            errors = self._item_bank.models[index].judges
             looks = [_so_many_misread(good, self._bad, errors, marks) for marks in refusals]
             total += weight * prod(looks)
         return min(total, 1.0)
+
+    def _mean_odds(self, entry: _Version) -> dict[Key, Odds | None]:
+        """What is believed of each answer over all assumptions, where none is on a scale."""
+        member = next(iter(self._item_bank.weights))
+        odds = self._odds(entry, 0, member)
+        for key, beliefs in entry.items.items():
+            if odds[key] is not None:
+                met = _met(self._item_bank, beliefs)
+                odds[key] = 1.0 - met if key in self._bad else met
+        return odds
 
     def _odds(self, entry: _Version, score_member: int, item_member: int) -> dict[Key, Odds | None]:
         odds: dict[Key, Odds | None] = {}
@@ -522,6 +551,25 @@ def _counted_chances(
 def _met(bank: Bank[ItemAssumption], beliefs: Mapping[int, ItemBelief]) -> float:
     """How probable it is that an item is met, over all members."""
     return sum([weight * beliefs[index].met for index, weight in bank.weights.items()])
+
+
+def _in_common(
+    bank: Bank[ItemAssumption],
+    beliefs: Mapping[int, ItemBelief],
+    looks: Looks,
+    *,
+    held_out: bool,
+) -> float:
+    """The information (bits) that the next answer of a judge has about whether an item is met."""
+    met = yes = both = 0.0
+    for index, weight in bank.weights.items():
+        belief = beliefs[index]
+        of_yes, of_both = bank.models[index].judges.yes_and_met(belief, looks, held_out=held_out)
+        met += weight * belief.met
+        yes += weight * of_yes
+        both += weight * of_both
+    after = sum([p * bits(part / p) for part, p in ((both, yes), (met - both, 1.0 - yes)) if p > 0])
+    return max(bits(met) - after, 0.0)
 
 
 def _score_before(

@@ -305,8 +305,7 @@ class VersionComparison:
         chain = self._items_under(model, worker)
         total = 0.0
         for history, keys in self._histories.items():
-            probability = sum(map(sum, chain.joint(ends[history])))
-            total += len(keys) * log(max(probability, 1e-300))
+            total += len(keys) * log(max(chain.evidence(ends[history]), 1e-300))
         is_quiet = model.flip == FLIPS[0]
         return total + log(self._prior(is_quiet=is_quiet, others=len(_item_models()) - 1))
 

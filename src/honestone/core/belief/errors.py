@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from honestone.core.belief.normal import NODES, below
-from honestone.core.belief.scores import WITNESS_LOAD
+from honestone.core.belief.scores import witness_load
 
 
 class Misreads(NamedTuple):
@@ -137,7 +137,7 @@ class ErrorModel(Struct, frozen=True, dict=True):
             edge = NormalDist().inv_cdf(rate)
             for held_out, load in (
                 (False, sqrt(self.shared)),
-                (True, WITNESS_LOAD * sqrt(self.shared)),
+                (True, witness_load(self.shared) * sqrt(self.shared)),
             ):
                 rest = sqrt(1.0 - load * load)
                 rates[is_met, held_out] = [

@@ -10,7 +10,7 @@ original, so that one more version costs one more step.
 from __future__ import annotations
 
 from operator import mul
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -18,6 +18,8 @@ from honestone.core.belief.assumptions import WorkerModel
 from honestone.core.belief.items import ItemModel, Looks
 from honestone.core.belief.memory import ComparisonMemory, Results
 from honestone.core.belief.normal import NODES
+
+T = TypeVar("T")
 
 # How often an edit that destroys the artifact breaks an item that is met.
 ACCIDENT: Final = 0.8
@@ -72,33 +74,39 @@ class ItemChain:
         self._faked = faked
         self._votes: Results[Weights] = memory.results("votes", model)
         self._messages: Results[Weights] = memory.results("messages", model, worker, faked)
+        self._states: Results[Weights] = memory.results("states", model, worker, faked)
         self._joints: Results[Joint] = memory.results("joints", model, worker, faked)
+
+    def evidence(self, last: ItemNode) -> float:
+        """The probability of all votes about the item, by the last version of its chain. Of the
+        state of the original nothing is kept, which is half of the work of `joint`.
+        """
+        chain = _unknown(last, self._states)
+        known = chain.known
+        for node in chain.new:
+            known = self._begin(node) if known is None else self._after(node, known)
+            self._states.keep(node.number, known)
+        assert known is not None
+        return sum(known)
 
     def joint(self, last: ItemNode) -> Joint:
         """The state of a whole chain, by its last version."""
-        new: list[ItemNode] = []
-        node: ItemNode | None = last
-        known: Joint | None = None
-        while node is not None and (known := self._joints.get(node.number)) is None:
-            new.append(node)
-            node = node.before
-        for node in reversed(new):
-            known = self._start(node) if known is None else self._next(known, node)
+        chain = _unknown(last, self._joints)
+        known = chain.known
+        for node in chain.new:
+            if known is None:
+                known = _by_origin(self._begin(node))
+            else:
+                known = Joint(*[self._after(node, row) for row in known])
             self._joints.keep(node.number, known)
         assert known is not None
         return known
 
-    def _start(self, original: ItemNode) -> Joint:
-        start, here = self._model.start().weights, self._weights(original)
-        both = list(map(mul, start, here))
-        nothing = [0.0] * COUNT
-        unmet, met = both[:COUNT], both[COUNT : 2 * COUNT]
-        return Joint([*unmet, *nothing, *nothing], [*nothing, *met, *nothing])
+    def _begin(self, original: ItemNode) -> Weights:
+        return list(map(mul, self._model.start().weights, self._weights(original)))
 
-    def _next(self, joint: Joint, node: ItemNode) -> Joint:
-        step, here = self._step(node), self._weights(node)
-        was_unmet, was_met = (list(map(mul, step.forward(row), here)) for row in joint)
-        return Joint(was_unmet, was_met)
+    def _after(self, node: ItemNode, before: Weights) -> Weights:
+        return list(map(mul, self._step(node).forward(before), self._weights(node)))
 
     def _weights(self, node: ItemNode) -> Weights:
         """What the votes about a version, and those about all that branches off, say of its state."""
@@ -130,6 +138,32 @@ class ItemChain:
         # What becomes of an edit that destroyed the artifact says little about the worker's others.
         breaks = ACCIDENT if node.is_accident else self._worker.breaks
         return EditStep(self._worker, node.is_aimed, breaks, self._faked)
+
+
+class _Unknown(NamedTuple, Generic[T]):
+    """The versions of a chain whose result is not known, the first one first, and what is known of
+    the version before them.
+    """
+
+    new: list[ItemNode]
+    known: T | None
+
+
+def _unknown(last: ItemNode, results: Results[T]) -> _Unknown[T]:
+    new: list[ItemNode] = []
+    node: ItemNode | None = last
+    known: T | None = None
+    while node is not None and (known := results.get(node.number)) is None:
+        new.append(node)
+        node = node.before
+    return _Unknown(new[::-1], known)
+
+
+def _by_origin(start: Weights) -> Joint:
+    """The state of the original, by itself."""
+    nothing = [0.0] * COUNT
+    unmet, met = start[:COUNT], start[COUNT : 2 * COUNT]
+    return Joint([*unmet, *nothing, *nothing], [*nothing, *met, *nothing])
 
 
 def votes_on(votes: tuple[ItemVote, ...], model: ItemModel) -> Weights:

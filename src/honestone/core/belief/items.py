@@ -12,16 +12,19 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import product
 from math import log, sqrt
+from operator import mul
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from honestone.core.belief.normal import NODES, below
-from honestone.core.belief.scores import OWN, WITNESS_LOAD
+from honestone.core.belief.scores import OWN, witness_load
 
 START_MET: Final = 0.5
 # How often an item that only looks met is read as met by a judge that the edit did not aim at.
 LEAK: Final = 0.4
+# How much of that stays with the judge: an earlier look counts as one of so many more.
+LEAK_LOOKS: Final = 2.0
 FIXED: Final = 0.5
 FAKED: Final = 0.1
 # What an edit does: to an unmet item that it was given, and (broken) to any that is met.
@@ -68,15 +71,13 @@ def _belief(weights: list[float]) -> ItemBelief:
 class ItemModel(Struct, frozen=True, dict=True):
     """How judges are assumed to err: an item is misread at the rate `flip` (`flip_met`: one that is
     met), the share `rho` of the latent error is common to the panel, and `own` of the rest stays
-    with a judge and an item. `witness_load`: by how much the shared error moves a held-out judge,
-    where it moves the panel by 1.
+    with a judge and an item.
     """
 
     flip: float
     rho: float
     own: float = OWN
     flip_met: float | None = None
-    witness_load: float = WITNESS_LOAD
 
     @cached_property
     def _factors(self) -> dict[tuple[bool, bool, Looks], tuple[float, ...]]:
@@ -103,6 +104,14 @@ class ItemModel(Struct, frozen=True, dict=True):
     def chances(self, looks: Looks, *, held_out: bool, yes: bool) -> tuple[float, ...]:
         """P(this answer) for each state and node of a belief, after this judge's earlier `looks`."""
         return self._factors.get((held_out, yes, looks)) or self._factor(held_out, yes, looks)
+
+    def yes_and_met(
+        self, belief: ItemBelief, looks: Looks, *, held_out: bool
+    ) -> tuple[float, float]:
+        """P(the next answer is yes), and P(that, and the item is met)."""
+        factor = self.chances(looks, held_out=held_out, yes=True)
+        parts = list(map(mul, belief.weights, factor))
+        return sum(parts), sum(parts[_COUNT : 2 * _COUNT])
 
     def edited(
         self, belief: ItemBelief, *, aimed: bool, edit: EditRates = USUAL_EDIT
@@ -156,7 +165,8 @@ class ItemModel(Struct, frozen=True, dict=True):
         # What only looks met deceives the panel as if it were, and a held-out judge seldom.
         cosmetic = met
         if held_out:
-            cosmetic = [LEAK if yes else 1.0 - LEAK] * _COUNT
+            deceived = _deceived_again(looks)
+            cosmetic = [deceived if yes else 1.0 - deceived] * _COUNT
         found = self._factors[held_out, yes, looks] = (*unmet, *met, *cosmetic)
         return found
 
@@ -183,7 +193,7 @@ class ItemModel(Struct, frozen=True, dict=True):
             (False, self.flip),
             (True, self.misread_if_met),
         )
-        by_judge = ((False, sqrt(self.rho)), (True, self.witness_load * sqrt(self.rho)))
+        by_judge = ((False, sqrt(self.rho)), (True, witness_load(self.rho) * sqrt(self.rho)))
         rates = {}
         for (is_met, flip), (held_out, load) in product(by_truth, by_judge):
             edge = NormalDist().inv_cdf(flip)
@@ -194,6 +204,13 @@ class ItemModel(Struct, frozen=True, dict=True):
                 for s, _ in NODES
             ]
         return rates
+
+
+def _deceived_again(looks: Looks) -> float:
+    """P(a held-out judge takes what only looks met for met), after its earlier looks. Its rate is not
+    known: a beta distribution of the mean LEAK, which is worth LEAK_LOOKS looks.
+    """
+    return (LEAK * LEAK_LOOKS + looks.yes) / (LEAK_LOOKS + looks.yes + looks.no)
 
 
 def _apart(rate: float) -> float:

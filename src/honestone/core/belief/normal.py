@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import erfc, exp, log, log1p, pi, sqrt
+from math import erfc, exp, log, log1p, log2, pi, sqrt
 from typing import Final, NamedTuple
 
 _ROOT_2: Final = sqrt(2.0)
@@ -38,6 +38,13 @@ def log_below(z: float) -> float:
     if z > _FAR:
         return log(below(z))
     return -0.5 * z * z - log(-z * _ROOT_2PI) + log1p(-1.0 / (z * z))
+
+
+def bits(chance: float) -> float:
+    """The entropy of a yes or no that is yes with this probability (0-1), in bits."""
+    if not 0.0 < chance < 1.0:
+        return 0.0
+    return -chance * log2(chance) - (1.0 - chance) * log2(1.0 - chance)
 
 
 class Atom(NamedTuple):

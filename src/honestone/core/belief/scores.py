@@ -25,6 +25,8 @@ START_SD: Final = 15.0
 # How much of the error that the panel shares a held-out judge shares too: another family, but not
 # another world.
 WITNESS_LOAD: Final = 0.5
+# From this part of the error that is shared, of yes/no items, it may be what every judge gets wrong.
+MUCH_SHARED: Final = 0.5
 # The share of the rest of a judge's error that stays with a version; the other half is new in every
 # look.
 OWN: Final = 0.5
@@ -61,6 +63,14 @@ def places_of(size: int) -> _Places:
         diagonal=[at[index, index] for index in range(size)],
         columns=columns,
     )
+
+
+def witness_load(shared: float) -> float:
+    """By how much the shared error of a yes/no item moves a held-out judge, where it moves the panel
+    by 1. `shared`: the part (0-1) of the error that the panel shares. Where it is large, a held-out
+    judge that agrees says nothing against it.
+    """
+    return 1.0 if shared >= MUCH_SHARED else WITNESS_LOAD
 
 
 class EditEffect(NamedTuple):

@@ -1,10 +1,11 @@
 """The policies `belief` and `strict`: they go by the probability that a version meets the contract.
 
 One judge looks at each version, in turn. Where that makes a PASS likely, held-out judges are asked
-one call at a time, each once: the first answer about these bytes is final. PASSED needs the answers
-of two of them that do not refuse it beyond what their noise explains, and a probability of 95 %.
-When no edit follows, the last version is asked about again while calls are left and it is open, and
-80 % is enough where nothing is left to ask.
+one call at a time. PASSED needs the first answers of two of them that do not refuse it beyond what
+their noise explains, and a probability of 95 %. After those whoever tells most is asked: of yes/no
+items a held-out judge may look again, since only its looks tell what was made to look met. When no
+edit follows, the last version is asked about again while calls are left and it is open, and 80 % is
+enough where nothing is left to ask.
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ class BeliefState(LoopState):
 
     `asked`: judge calls so far. `turn`: those of them that were the first look at a new version,
     which decides whose turn is next. `certifying`: by version, the looks after the first one.
+    `refused`: whether held-out judges refuse a version, as far as it was asked since the last event.
     `beliefs`: by every vote of the run; they certify. `steering`: the beliefs that choose what is
     kept and tried next. They are the same, but under `strict` know the panel's votes alone.
     """
@@ -134,6 +136,7 @@ class BeliefState(LoopState):
     asked: int = 0
     turn: int = 0
     certifying: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, bool] = field(default_factory=dict)
     beliefs: Beliefs = field(init=False)
     steering: Beliefs = field(init=False)
 
@@ -159,6 +162,7 @@ class BeliefState(LoopState):
         return (self.beliefs,) if self.steering is self.beliefs else (self.beliefs, self.steering)
 
     def apply(self, event: Event) -> None:
+        self.refused.clear()
         match event:
             case BallotCast():
                 self._take_in(event)
@@ -247,29 +251,34 @@ class BeliefState(LoopState):
 
     def witnesses(self, version: str) -> int:
         """The number of held-out judges that marked a version."""
-        held_out = self.ballots.get((version, "holdout"), {})
-        return sum(bool(ballot.marks) and not ballot.tampered for ballot in held_out.values())
+        return len(self._first_answers(version))
 
     def unheard(self, version: str) -> list[str]:
-        """The held-out judges that have not answered about a version. A judge that has answered is
-        never asked about the same bytes again.
-        """
+        """The held-out judges that have not answered about a version."""
         held_out = self.ballots.get((version, "holdout"), {}).values()
         answered = {ballot.voter for ballot in held_out if ballot.marks}
         return [judge for judge in self.holdouts if judge not in answered]
+
+    def _first_answers(self, version: str) -> list[Ballot]:
+        """The first look of each held-out judge that marked a version."""
+        held_out = self.ballots.get((version, "holdout"), {}).values()
+        answers = [one for one in held_out if one.marks and not one.tampered]
+        return list({one.voter: one for one in reversed(answers)}.values())
 
     def is_refused(self, version: str) -> bool:
         """Whether the held-out judges that answered refuse a version, each alone with the checks, so
         clearly that this is unlikely of one that meets the contract; or one of them does so that it
         can hardly be. Then no vote of other judges makes the version PASSED. On a scale, where it
-        is not known how likely a refusal is, they refuse when all of them do.
+        is not known how likely a refusal is, they refuse when all of them do. The first answer of
+        each counts: of many looks one refuses by chance, and they are evidence for the belief.
         """
+        if version not in self.refused:
+            self.refused[version] = self._is_refused(version)
+        return self.refused[version]
+
+    def _is_refused(self, version: str) -> bool:
         verdicts = self.certifications(version)
-        marks = {
-            ballot.judge: ballot.marks
-            for ballot in self.ballots.get((version, "holdout"), {}).values()
-            if ballot.marks and not ballot.tampered
-        }
+        marks = {ballot.judge: ballot.marks for ballot in self._first_answers(version)}
         refusals = [marks[judge] for judge in marks if not verdicts[judge].passed]
         if not refusals:
             return False
@@ -653,8 +662,13 @@ def _confirmed(state: BeliefState, chance: float, seen: int) -> Stop:
 
 
 def _witnesses_left(state: BeliefState, version: str) -> Sequence[str]:
-    """The held-out judges that have not answered, else the panel."""
-    return state.unheard(version) or state.judges
+    """Whom a further look of a version may come from: the held-out judges that have not answered;
+    then the panel, and where items are answered yes or no the held-out judges again.
+    """
+    unheard = state.unheard(version)
+    if unheard:
+        return unheard
+    return state.judges if state.beliefs.has_scales else (*state.judges, *state.holdouts)
 
 
 def _repeats_itself(state: BeliefState, version: str, judge: str) -> bool:
@@ -667,12 +681,14 @@ def _repeats_itself(state: BeliefState, version: str, judge: str) -> bool:
 
 def _next_witness(state: BeliefState, version: str) -> str:
     """The judge to ask next, of those that do not repeat themselves: one that never answered in
-    this run comes first, then the one with the fewest looks at this version.
+    this run comes first, then the one whose look tells most, then the one with the fewest looks at
+    this version.
     """
     tried, silent = [ballot.voter for ballot in state.looks(version)], state.silent
     left = _witnesses_left(state, version)
-    asked = [judge for judge in left if not _repeats_itself(state, version, judge)]
-    return min(asked or left, key=lambda judge: (judge not in silent, tried.count(judge)))
+    asked = [judge for judge in left if not _repeats_itself(state, version, judge)] or left
+    tells = state.beliefs.tells(version, asked)
+    return min(asked, key=lambda judge: (judge not in silent, -tells[judge], tried.count(judge)))
 
 
 def _compare(state: BeliefState) -> Ask | None:
