@@ -171,8 +171,9 @@ def test_over_a_suite_a_text_is_judged_once_and_passed_says_how_sure(tmp_path: P
     )
     document = done.to_dict()
     assert (done.result, document["policy"]) == ("PASSED", "belief")
-    assert document["probability"] >= 0.8
+    assert document["probability"] == done.probability >= 0.8
     belief = document["belief"]
+    assert done.belief is not None and done.belief.probability == done.probability
     assert (
         belief["probability"]
         == document["probability"]

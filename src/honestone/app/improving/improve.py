@@ -21,6 +21,7 @@ from honestone.core.events import Event
 from honestone.core.loop.state import LoopState, Result, Round
 from honestone.ports import Observer
 from honestone.report.building.improvement import round_document
+from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.system.drawing import count
 
@@ -49,6 +50,20 @@ class ImprovementResult(DocumentResult):
     def verdict(self) -> str:
         """`pass`, `fail`, or `inconclusive` where no one could say, or it was interrupted."""
         return _VERDICTS.get(self.exit_code, "inconclusive")
+
+    @property
+    def belief(self) -> BeliefDoc | None:
+        """How sure it is of the version that was delivered, and what that rests on; None under a
+        policy without beliefs.
+        """
+        return self.improvement.belief
+
+    @property
+    def probability(self) -> float | None:
+        """The probability (0-1) that the version that was delivered meets the contract, or that it
+        reaches the bars of val and of test.
+        """
+        return self.improvement.probability
 
     @property
     def rows(self) -> Sequence[Sequence[object]]:

@@ -34,6 +34,10 @@ JudgeKind: TypeAlias = Literal[
 ]
 
 
+# Why a judge was not asked that the verdict did not need.
+NOT_NEEDED: Final = "not asked: the verdict was sure enough without it"
+
+
 class JudgeState(StrEnum):
     """Whether a judge took part. SKIPPED is not there; DEGRADED is there, but failed."""
 

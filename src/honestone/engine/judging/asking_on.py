@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from honestone.core.belief.next_look import FAILURES, AskedLook, Looking
-from honestone.core.judging.ballot import Ballot, JudgeState, Question
+from honestone.core.judging.ballot import NOT_NEEDED, Ballot, JudgeState, Question
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
@@ -23,8 +23,6 @@ from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
 from honestone.engine.judging.seats import Seat
 from honestone.ports import Checker, DividedJudge, usd_a_call
-
-_ENOUGH = "not asked: the verdict was sure enough without it"
 
 
 class AskingOn(Struct, kw_only=True):
@@ -140,7 +138,9 @@ class AskingOn(Struct, kw_only=True):
                 continue
             failed = self.failed.get(id)
             ballot = (
-                Ballot(judge=id, kind=seat.kind, marks={}, state=JudgeState.SKIPPED, reason=_ENOUGH)
+                Ballot(
+                    judge=id, kind=seat.kind, marks={}, state=JudgeState.SKIPPED, reason=NOT_NEEDED
+                )
                 if failed is None
                 else failed.ballot
             )

@@ -14,6 +14,7 @@ from typing import Final, Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from honestone.core.judging.ballot import NOT_NEEDED, JudgeState
 from honestone.core.numbers import Number, exact, money, points
 from honestone.report.documents.belief import BeliefDoc, belief_words
 from honestone.report.documents.states import state_words
@@ -296,6 +297,11 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
         return self.state != "AVAILABLE"
 
     @property
+    def is_spared(self) -> bool:
+        """Whether it was not asked since the verdict did not need it."""
+        return self.state == JudgeState.SKIPPED and self.reason in (None, NOT_NEEDED)
+
+    @property
     def unusable_replies(self) -> int:
         return 0 if self.unusable is UNSET else self.unusable
 
@@ -550,16 +556,21 @@ def mark_number(answer: str | Number) -> str:
 
 def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
     """Each judge once, in its worst state: one artifact that it failed on must not hide behind the
-    others. Its unusable replies are those of all.
+    others. One that it was spared is no failure. Its unusable replies are those of all.
     """
     worst: dict[str, JudgeDoc] = {}
     unusable: dict[str, int] = {}
     for judge in judges:
         unusable[judge.id] = unusable.get(judge.id, 0) + judge.unusable_replies
-        worst_state = worst.get(judge.id)
-        if worst_state is None or (judge.is_absent and not worst_state.is_absent):
+        if judge.id not in worst or _badness(judge) > _badness(worst[judge.id]):
             worst[judge.id] = judge
     return [replace(judge, unusable=unusable[id] or UNSET) for id, judge in worst.items()]
+
+
+def _badness(judge: JudgeDoc) -> int:
+    if judge.is_spared:
+        return 0
+    return 2 if judge.is_absent else 1
 
 
 _DISAGREEMENT: Final = "disagreement: "

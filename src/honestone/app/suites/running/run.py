@@ -35,6 +35,7 @@ from honestone.core.suite.comparison import (
 )
 from honestone.ports import Observer, Store
 from honestone.report.building.suite import CaseLog, suite_report
+from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import SuiteReportDoc
@@ -62,6 +63,18 @@ class SuiteResult(DocumentResult):
     @property
     def run(self) -> str | None:
         return self.report.run
+
+    @property
+    def belief(self) -> BeliefDoc | None:
+        """How sure it is that enough cases pass, and what that rests on; None where nothing was
+        judged.
+        """
+        return self.report.belief
+
+    @property
+    def probability(self) -> float | None:
+        """The probability (0-1) that enough cases truly pass."""
+        return None if self.belief is None else self.belief.probability
 
     @property
     def cases(self) -> Sequence[CaseDoc]:
