@@ -5,9 +5,12 @@ or outside.
 from __future__ import annotations
 
 import ast
+import io
 import json
 import subprocess
 import sys
+import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -681,3 +684,75 @@ def test_only_doors_know_the_working_directory() -> None:
         for name in given
         if name.startswith(layers) and not name.startswith(tuple(_FROM_OUTSIDE))
     ]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# how much is in one place
+
+MOST_FILES = 16
+# One file a check, a provider or a command.
+MANY_FILES = dict.fromkeys(("adapters/checks", "adapters/models", "cli"), 26)
+MOST_LINES = 500
+MOST_METHODS = 30
+# What a store has to do is one contract.
+LARGE_CLASSES = ("honestone.adapters.stores.", "honestone.ports")
+_NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+def test_a_room_holds_few_files() -> None:
+    """More of them are two rooms."""
+    rooms = Counter(
+        path.parent.relative_to(ROOT).as_posix()
+        for path in FILES.values()
+        if path.name != "__init__.py" and "_examples" not in path.parts
+    )
+    assert not {
+        room: count for room, count in rooms.items() if count > MANY_FILES.get(room, MOST_FILES)
+    }
+
+
+def test_a_file_is_short_enough_to_be_read() -> None:
+    """Lines of code, without comments, docstrings and empty ones."""
+    long = [one for one in FILES if FILES[one].read_bytes().count(b"\n") > MOST_LINES]
+    assert not {one: count for one in long if (count := code_lines(one)) > MOST_LINES}
+
+
+def code_lines(module: str) -> int:
+    text = FILES[module].read_text("utf-8")
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                lines -= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return len(lines)
+
+
+def test_a_class_has_few_methods() -> None:
+    """More of them are two classes, or functions of what they use."""
+    large = {
+        f"{module}.{node.name}": count
+        for module in FILES
+        if not module.startswith(LARGE_CLASSES)
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.ClassDef)
+        if (count := sum(isinstance(one, _FUNCTIONS) for one in node.body)) > MOST_METHODS
+    }
+    assert not large
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -253,7 +253,7 @@ class SuiteAsking:
             return asking.consulted()
         diff = (question.workspace or {}).get("diff")
         output = output_digest(question.output, diff)
-        same = self._same_text(case, output, checks)
+        same = same_text(self._waiting, case, output, checks)
         if same is not None:
             async with self._changed:
                 self._shared.add(key)
@@ -271,11 +271,6 @@ class SuiteAsking:
             self._waiting[key] = waiting
             self._changed.notify_all()
         return await self._looks_of(waiting, asking)
-
-    def _same_text(self, case: Case, output: str, checks: Sequence[Ballot]) -> _Waiting | None:
-        """Another attempt at the case whose looks hold for one with this output."""
-        others = (self._waiting.get((case.id, number)) for number in range(1, case.attempts + 1))
-        return next((one for one in others if one and one.is_about(output, checks)), None)
 
     async def _looks_of(self, waiting: _Waiting, asking: AskingOn) -> list[Consulted]:
         """The looks at a text, when the suite is decided. `asking`: of one of the attempts that gave
@@ -342,7 +337,7 @@ class SuiteAsking:
             await self._let_in(lambda: self._open_next(unknown[: self._first_at_once]))
             return None
         if lone:
-            return await self._take(self._by_need(lone)[: min(self._at_once, left)])
+            return await self._take(by_need(lone, self._waiting)[: min(self._at_once, left)])
         matters, more = self._open(belief, asked)
         if self._begun < len(self._cases) and self._wants_more(belief, matters, more):
             await self._let_in(lambda: self._begin_cases(self._first_at_once))
@@ -357,7 +352,7 @@ class SuiteAsking:
             self._when_stuck += 1
             if self._when_stuck > MOST_WHEN_STUCK:
                 return "not asked: more looks of these judges would not tell"
-        return await self._take(self._by_need(matters)[: min(self._at_once, left)])
+        return await self._take(by_need(matters, self._waiting)[: min(self._at_once, left)])
 
     async def _let_in(self, opens: Callable[[], None]) -> None:
         async with self._changed:
@@ -390,11 +385,6 @@ class SuiteAsking:
     def _out(self) -> float:
         """The probability below which the bar is out of reach."""
         return 1.0 - self.target if self.hopeless is None else self.hopeless
-
-    def _by_need(self, matters: Mapping[Key, float]) -> list[Key]:
-        """Of attempts that are equally open, the one with fewer looks."""
-        fewer = sorted(matters, key=lambda key: self._waiting[key].seen)
-        return most_open({key: matters[key] for key in fewer})
 
     @property
     def _looks(self) -> int:
@@ -439,20 +429,13 @@ class SuiteAsking:
         turns = 1.0 if chance is None else chance.high * (1.0 - chance.low)
         for id in self._cases[: self._begun]:
             if self.record.cases[id].is_statable:
-                found = self._open_of_case(belief, id)
+                found = open_of_case(belief, self.record.cases[id], self._waiting)
                 for number, one in found.by_number.items():
                     if (id, number) in asked:
                         matters[id, number] = one
                 if found.next is not None and self._next_attempt(id) is not None:
                     more[id] = turns * found.next
         return {key: matters[key] for key in asked if key in matters}, more
-
-    def _open_of_case(self, belief: SuiteBelief, id: str) -> OpenAttempts:
-        case = self.record.cases[id]
-        waiting = looks_at_case(self._waiting, self.record.cases[id].case)
-        opened = sorted({*(one.number for one in case.attempts), *waiting})
-        unseen = belief.expected_unseen
-        return open_attempts(case.tried(waiting), opened, belief.passing_of, unseen)
 
     async def _recall(self, asked: Iterable[_Waiting]) -> None:
         """Take in what is on record about the cases that are new here: all of it, since it costs
@@ -493,7 +476,10 @@ class SuiteAsking:
         rest = [key for key, one in self._waiting.items() if key not in matters and one.seen]
         if not all(self.record.cases[id].is_statable for id, _ in rest):
             return True
-        found = {id: self._open_of_case(belief, id).by_number for id, _ in rest}
+        found = {
+            id: open_of_case(belief, self.record.cases[id], self._waiting).by_number
+            for id, _ in rest
+        }
         return any(found[id].get(number, 0.0) >= SETTLED for id, number in rest)
 
     def _is_decided(self, belief: SuiteBelief) -> bool:
@@ -541,7 +527,11 @@ class SuiteAsking:
         return None if refused is None else f"not asked: {refused}"
 
     def belief(self) -> SuiteBelief:
-        cases = [self._case(id, one) for id, one in self.record.cases.items() if not one.case.skip]
+        cases = [
+            believed_of(one, looks_at_case(self._waiting, one.case))
+            for one in self.record.cases.values()
+            if not one.case.skip
+        ]
         return SuiteBelief(cases, self.need, elsewhere=self._texts_elsewhere())
 
     def _texts_elsewhere(self) -> Elsewhere:
@@ -559,15 +549,33 @@ class SuiteAsking:
             self._elsewhere = Elsewhere.of(alongside, apart)
         return self._elsewhere
 
-    def _case(self, id: str, one: CaseRecord) -> CaseBelief:
-        waiting = looks_at_case(self._waiting, self.record.cases[id].case)
-        return one.believed_with(waiting) if waiting else one.believed_as
-
 
 def looks_of(case: CaseRecord) -> int:
     """How many looks at its attempts gave marks."""
     ballots = [one for each in case.ballots.values() for one in each]
     return sum(bool(one.marks) and one.judge != CHECK for one in ballots)
+
+
+def same_text(
+    waiting: Mapping[Key, _Waiting], case: Case, output: str, checks: Sequence[Ballot]
+) -> _Waiting | None:
+    """Another attempt at the case whose looks hold for one with this output."""
+    others = (waiting.get((case.id, number)) for number in range(1, case.attempts + 1))
+    return next((one for one in others if one and one.is_about(output, checks)), None)
+
+
+def open_of_case(
+    belief: SuiteBelief, case: CaseRecord, waiting: Mapping[Key, _Waiting]
+) -> OpenAttempts:
+    """How much a case depends on each of its attempts, and on the next one."""
+    here = looks_at_case(waiting, case.case)
+    opened = sorted({*(one.number for one in case.attempts), *here})
+    return open_attempts(case.tried(here), opened, belief.passing_of, belief.expected_unseen)
+
+
+def believed_of(case: CaseRecord, waiting: Mapping[int, AttemptLooks]) -> CaseBelief:
+    """What is believed of a case with the looks at its attempts that wait for more."""
+    return case.believed_with(waiting) if waiting else case.believed_as
 
 
 def most_open(open_by: Mapping[_Open, float]) -> list[_Open]:
@@ -577,6 +585,14 @@ def most_open(open_by: Mapping[_Open, float]) -> list[_Open]:
     least = COMPARABLE * max(open_by.values())
     found = [id for id, one in open_by.items() if one >= least]
     return sorted(found, key=lambda id: -open_by[id])
+
+
+def by_need(matters: Mapping[Key, float], waiting: Mapping[Key, _Waiting]) -> list[Key]:
+    """What the next looks at attempts are best spent on. Of those that are equally open, the one
+    with fewer looks.
+    """
+    fewer = sorted(matters, key=lambda key: waiting[key].seen)
+    return most_open({key: matters[key] for key in fewer})
 
 
 class SuiteEvaluator(Evaluator):

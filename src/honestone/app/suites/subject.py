@@ -22,7 +22,8 @@ from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.events import StartedArtifact, StartedColumn, TableStarted
 from honestone.core.record import summary
-from honestone.core.record.record import Chances, read_record
+from honestone.core.record.case_belief import Chances
+from honestone.core.record.record import read_record
 from honestone.core.record.runs import SUITES, TABLE
 from honestone.core.record.summary import RunSummary, summary_of
 from honestone.core.skill.evaluation import TaskResult

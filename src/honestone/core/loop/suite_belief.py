@@ -254,15 +254,9 @@ class SuiteBeliefState(SuiteLoopState):
         """P(each of these splits of a version reaches its bar), by every look at its texts."""
         key = (version, *splits)
         if key not in self._known.chances:
-            self._known.chances[key] = self._chance(version, splits)
+            suites = [self._suite(version, split) for split in splits]
+            self._known.chances[key] = _chance_of(suites)
         return self._known.chances[key]
-
-    def _chance(self, version: str, splits: Sequence[str]) -> SuiteChance:
-        suites = [self._suite(version, split) for split in splits]
-        if suites[0].assumed:
-            return all_reached(suites)
-        alone = [suite.chance or SuiteChance(0.0, 0.0, 1.0) for suite in suites]
-        return min(alone, key=lambda one: one.chance)
 
     def probability(self, version: str) -> float | None:
         """By both val and test. Where their bars are reached only by what is assumed of cases
@@ -412,6 +406,14 @@ class SuiteBeliefState(SuiteLoopState):
             hopeless=EVEN if split == VAL and allowance.has_another and not again else HOPELESS,
             again=again,
         )
+
+
+def _chance_of(suites: Sequence[SuiteBelief]) -> SuiteChance:
+    """P(each of these reaches its bar)."""
+    if suites[0].assumed:
+        return all_reached(suites)
+    alone = [suite.chance or SuiteChance(0.0, 0.0, 1.0) for suite in suites]
+    return min(alone, key=lambda one: one.chance)
 
 
 def state_of_suite_run(started: Event) -> SuiteLoopState:

@@ -12,9 +12,9 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -308,3 +308,44 @@ def by_belief(found: CaseResult, belief: CaseBelief) -> CaseResult:
         is_unstable=found.is_unstable,
         shown=found.shown,
     )
+
+
+class Chances(NamedTuple):
+    """P(it truly passes) of cases that are certain or were looked at: by what was said of each
+    alone, and by what all cases say about the judges (None: not known, as of a saved report).
+    """
+
+    alone: Mapping[str, float]
+    together: Mapping[str, float] | None
+
+
+class Believed(Protocol):
+    """A case with what is believed of it. Those with an equal `believed_by` have equal beliefs; None
+    where that is not known.
+    """
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def believed_by(self) -> tuple[object, ...] | None: ...
+
+    @property
+    def believed_as(self) -> CaseBelief: ...
+
+
+def beliefs_of(cases: Iterable[Believed]) -> list[CaseBelief]:
+    """What is believed of each that is not skipped: worked out once for those with equal answers."""
+    # With the cases, so that no identity is used again.
+    known: dict[tuple[object, ...], tuple[CaseBelief, Believed]] = {}
+    found = []
+    for one in cases:
+        if one.case.skip is not None:
+            continue
+        key = one.believed_by
+        same = None if key is None else known.get(key)
+        belief = one.believed_as if same is None else replace(same[0], id=one.case.id)
+        if key is not None and same is None:
+            known[key] = belief, one
+        found.append(belief)
+    return found

@@ -8,7 +8,7 @@ everything else reads a run back by the same fold.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -38,6 +38,8 @@ from honestone.core.judging.spend import Spend
 from honestone.core.record.case_belief import (
     AttemptLooks,
     CaseAttempts,
+    Chances,
+    beliefs_of,
     by_belief,
     decided_by,
     is_statable,
@@ -134,10 +136,6 @@ class CaseRecord(Struct, kw_only=True):
         made = self.made.get(number)
         return None if made is None else made.ballots
 
-    def _digest_of(self, number: int) -> str | None:
-        made = self.made.get(number)
-        return None if made is None else made.digest
-
     def ended_of(self, number: int) -> Attempt | None:
         """What an attempt came to; None where it has not ended."""
         made = self.made.get(number)
@@ -231,31 +229,15 @@ class CaseRecord(Struct, kw_only=True):
             number = event.attempt
             one = made.get(number)
             if one is None:
-                one = made[number] = AttemptRecord(
-                    ended=self.ended_of(number), digest=self._digest_of(number)
-                )
+                was = self.made.get(number, AttemptRecord())
+                one = made[number] = AttemptRecord(ended=was.ended, digest=was.digest)
             if isinstance(event, OutputProduced) and one.produced is None:
                 one.produced = event
             elif isinstance(event, AttemptJudged) and one.ballots is None:
                 one.ballots = event.ballots
             else:
-                return self._folded(known)
+                return folded(self, known)
         return replace(self, made=made, is_brief=False)
-
-    def _folded(
-        self, events: Iterable[OutputProduced | AttemptJudged | CasePassedBy]
-    ) -> CaseRecord:
-        """The same where something is on record twice: which of them counts, the fold says."""
-        found = CaseRecord(
-            case=self.case,
-            scorer=self.scorer,
-            rubric=self.rubric,
-            contract=self.contract,
-            is_asked_on=self.is_asked_on,
-        )
-        for event in events:
-            found.add(event)
-        return found
 
     @property
     def believed_as(self) -> CaseBelief:
@@ -279,7 +261,7 @@ class CaseRecord(Struct, kw_only=True):
             ended_of=self.ended_of,
             ballots_of=self.ballots_of,
             under_way=under_way,
-            digest_of=self._digest_of,
+            digest_of={number: one.digest for number, one in self.made.items()}.get,
         )
 
     @property
@@ -367,15 +349,6 @@ class CaseRecord(Struct, kw_only=True):
         if produced := self.produced:
             return sum(event.duration_ms for event in produced.values())
         return None if self.result.status is Status.SKIPPED else 0
-
-
-class Chances(NamedTuple):
-    """P(it truly passes) of cases that are certain or were looked at: by what was said of each
-    alone, and by what all cases say about the judges (None: not known, as of a saved report).
-    """
-
-    alone: Mapping[str, float]
-    together: Mapping[str, float] | None
 
 
 def _with_marks(ballots: Iterable[Ballot]) -> tuple[Ballot, ...]:
@@ -540,14 +513,14 @@ class SuiteRecord:
         more is on record.
         """
         if self._belief is None:
-            self._belief = (suite_belief(_beliefs(self.each()), self.bar),)
+            self._belief = (suite_belief(beliefs_of(self.each()), self.bar),)
         found = self._belief[0]
         if found is None or self.compared is None or self.compared.better is None:
             return found
         return replace(found, better=self.compared.better, worse=self.compared.worse)
 
     def chances(self) -> Chances:
-        cases = _beliefs(self.each())
+        cases = beliefs_of(self.each())
         alone = {one.id: one.alone for one in cases}
         return Chances(
             alone={id: chance for id, chance in alone.items() if chance is not None},
@@ -582,20 +555,19 @@ class SuiteRecord:
         return decided or str(self.own_verdict.outcome)
 
 
-def _beliefs(cases: Iterable[CaseRecord]) -> list[CaseBelief]:
-    """What is believed of each that is not skipped: worked out once for those with equal answers."""
-    # With the records, so that no identity is used again.
-    known: dict[tuple[object, ...], tuple[CaseBelief, CaseRecord]] = {}
-    found = []
-    for one in cases:
-        if one.case.skip is not None:
-            continue
-        key = one.believed_by
-        same = None if key is None else known.get(key)
-        belief = one.believed_as if same is None else replace(same[0], id=one.case.id)
-        if key is not None and same is None:
-            known[key] = belief, one
-        found.append(belief)
+def folded(
+    case: CaseRecord, events: Iterable[OutputProduced | AttemptJudged | CasePassedBy]
+) -> CaseRecord:
+    """A case where something is on record twice: which of them counts, the fold says."""
+    found = CaseRecord(
+        case=case.case,
+        scorer=case.scorer,
+        rubric=case.rubric,
+        contract=case.contract,
+        is_asked_on=case.is_asked_on,
+    )
+    for event in events:
+        found.add(event)
     return found
 
 

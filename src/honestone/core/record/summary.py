@@ -11,7 +11,8 @@ from honestone.core.events import StartedArtifact
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.scorecard import ItemLine
 from honestone.core.numbers import to_points
-from honestone.core.record.record import CaseRecord, Chances, SuiteRecord
+from honestone.core.record.case_belief import Chances
+from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide

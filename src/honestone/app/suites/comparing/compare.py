@@ -18,7 +18,7 @@ from honestone.core.errors import ContractMismatch, StoreError, UsageError
 from honestone.core.events import Started, SuiteStarted
 from honestone.core.judging.contract import ContractDocument, differences
 from honestone.core.judging.scorecard import Outcome, Verdict
-from honestone.core.record.record import Chances
+from honestone.core.record.case_belief import Chances
 from honestone.core.record.summary import RunSummary
 from honestone.core.suite.comparison import (
     COMPARE_GATES,
