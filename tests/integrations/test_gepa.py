@@ -70,7 +70,7 @@ def test_reasons_and_each_criterion_come_back() -> None:
     assert 0.5 < score < 0.8
     assert told["scores"]["apple"] > 0.9 > 0.2 > told["scores"]["plum"]
     assert "not met: It names the plum (name the plum" in told["Feedback"]
-    assert "% sure that the contract is met" in told["Feedback"]
+    assert "% sure that the contract is not met (asked: 80%)" in told["Feedback"]
     assert "apple" not in told["Feedback"]
 
 

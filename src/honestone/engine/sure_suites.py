@@ -1,10 +1,11 @@
 """Asking on over a suite (`sure`): looks go to the cases that can still turn its bar.
 
 Attempts wait here for their judges. Cases are opened in the suite's order, as many as have to pass
-first, each with its first attempt, or with all of them where nothing less tells. Looks that are on
-record are taken first; then each attempt gets those of as many judges as its rubric's quorum; then
-what is least certain gets the next look, or its case the next attempt where that tells more. Where
-the bar is reached, or out of reach, the rest is not asked.
+first, each with its first attempt, or with all of them where nothing less tells. Each attempt gets
+the looks of as many judges as its rubric's quorum; then what is least certain gets the next look, or
+its case the next attempt where that tells more. Where the bar is reached, or out of reach, the rest
+is not asked. What is on record is chosen in the same order, so that the same command again ends
+where the first one did; the rest of the record is taken in before a look is paid, and at the end.
 """
 
 from __future__ import annotations
@@ -312,16 +313,19 @@ class SuiteAsking:
     async def _step(self) -> str | None:
         """One look or several, or attempts opened; why it is over, or None."""
         asked = self._asked()
-        await self._recall(asked.values())
+        if self.paid_before is not None:
+            await self._recall(asked.values())
         belief = self.belief()
         is_decided = self._is_decided(belief)
         lone = self._lone(belief, asked) if is_decided else {}
         if is_decided and not lone:
-            return NOT_ASKED
+            return None if await self._recalls_more() else NOT_ASKED
         short = [key for key, one in asked.items() if one.is_short]
         is_first = bool(short) or self._begun < len(self._cases)
         left = self.most - self._looks
         if left <= 0 and not (is_first and self.paid_before is not None):
+            if await self._recalls_more():
+                return None
             return used_up(self.most, of_split=self.paid_before is not None)
         if short:
             most = (
@@ -449,6 +453,12 @@ class SuiteAsking:
                 one.learn()
                 one.recalled = one.seen - one.known
 
+    async def _recalls_more(self) -> bool:
+        """Whether the record has looks at what waits that were not chosen yet; they are taken in."""
+        before = self._seen
+        await self._recall(self._asked().values())
+        return self._seen > before
+
     def _lone(self, belief: SuiteBelief, asked: Mapping[Key, _Waiting]) -> dict[Key, float]:
         """The attempts of cases that speak for the outcome by one look alone, where one case turns
         it: nothing is decided on one look.
@@ -518,9 +528,11 @@ class SuiteAsking:
             judge = one.asking.looking.least_asked(totals) or ""
             totals[judge] = totals.get(judge, 0) + 1
             wanted.append(judge)
-        await asyncio.gather(
-            *(one.asking.take([judge]) for one, judge in zip(found, wanted, strict=True) if judge)
-        )
+        chosen = [(one.asking, judge) for one, judge in zip(found, wanted, strict=True) if judge]
+        is_paid = not all([await asking.is_on_record(judge) for asking, judge in chosen])
+        if is_paid and await self._recalls_more():
+            return None
+        await asyncio.gather(*(asking.take([judge]) for asking, judge in chosen))
         for one in found:
             one.learn()
         refused = next((one.asking.refused for one in found if one.asking.refused), None)

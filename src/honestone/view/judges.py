@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from honestone.app.judging.measured.audits import audit_document
 from honestone.app.judging.measured.calibrations import calibration_document
@@ -15,11 +15,12 @@ from honestone.app.judging.measured.measured_before import (
 from honestone.app.runs.records import RunRecord
 from honestone.core.errors import UsageError
 from honestone.core.events import AuditStarted, CalibrationStarted, Event, Started, TableStarted
+from honestone.core.judging.spend import Spend
 from honestone.core.record.judge_spends import judge_spends
 from honestone.ports import Store
 from honestone.report.building.judges_of_run import JudgesOfRun, KnownBefore
 from honestone.report.building.scorecard import usage_document
-from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, UsageDoc
+from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, UsageDoc, first_look
 from honestone.report.documents.trust.audit import AuditedJudgeDoc
 from honestone.report.documents.trust.calibration import CalibratedJudgeDoc
 from honestone.report.pages.html_page import draw_page
@@ -34,9 +35,7 @@ def judges_page(record: RunRecord) -> str:
         found.add(criteria, judges)
         usage = spent or usage
     spends = judge_spends(_log(record))
-    costs = (
-        {} if spends is None else {judge: usage_document(spend) for judge, spend in spends.items()}
-    )
+    costs = {judge: usage_document(spend) for judge, spend in _by_judge(spends or {}).items()}
     notes = ["The record has the cost of all judges together."] if usage and spends is None else []
     return draw_page(
         "view_judges.html.j2",
@@ -49,6 +48,14 @@ def judges_page(record: RunRecord) -> str:
         costs=costs,
         notes=notes,
     )
+
+
+def _by_judge(spends: Mapping[str, Spend]) -> dict[str, Spend]:
+    """What all looks of a judge cost."""
+    looks: dict[str, list[Spend]] = {}
+    for judge, spend in spends.items():
+        looks.setdefault(first_look(judge), []).append(spend)
+    return {judge: Spend.of(found) for judge, found in looks.items()}
 
 
 def _log(record: RunRecord) -> Iterator[Event]:

@@ -12,6 +12,7 @@ from math import log
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from honestone.core.belief.contract import ContractModel
 from honestone.core.belief.counting import CountedContract, reached
@@ -20,6 +21,7 @@ from honestone.core.belief.stated import (
     StatedBelief,
     belief_of,
     believed,
+    settled,
     sure_percent,
     sure_sentence,
 )
@@ -369,6 +371,29 @@ def test_percents_are_cut_and_only_code_says_100() -> None:
     assert sure_sentence(found).startswith(
         "99% sure that the contract is met (5 judges, one look each)"
     )
+
+
+def test_cases_that_were_not_asked_can_still_tell() -> None:
+    """That more looks would not tell is said where nothing is left to ask."""
+    even = StatedBelief(probability=0.48, target=0.99, looks=14, max_looks=14, not_asked=10)
+    assert settled(even).more_looks == 10
+    assert "about 10 more would tell (--max-looks 24); 10 cases not asked" in sure_sentence(
+        settled(even)
+    )
+    assert settled(replace(even, not_asked=0)).more_looks is None
+
+
+@given(st.floats(0.0, 1.0), st.integers(50, 99))
+def test_a_sentence_is_about_what_was_decided(chance: float, percent: int) -> None:
+    """Its percentage is never below the bar that it says is reached, either way."""
+    target = percent / 100
+    found = settled(StatedBelief(probability=chance, target=target, looks=3))
+    said = int(sure_sentence(found).partition("%")[0])
+    if found.decided:
+        assert said >= percent
+        assert ("is not met" in sure_sentence(found)) is (chance < target)
+    else:
+        assert "is not met" not in sure_sentence(found) and said < percent
 
 
 def test_the_verdict_is_the_probabilitys_where_a_bar_is_asked_for() -> None:

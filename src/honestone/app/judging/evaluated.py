@@ -145,7 +145,7 @@ class Evaluated(DocumentResult):
 
     @property
     def is_low_confidence(self) -> bool:
-        return self._write.plan.scorer.asks_judges and self.scorecard.low_confidence
+        return self._write.plan.scorer.rests_on_one(self.scorecard)
 
     @property
     def headline(self) -> str:

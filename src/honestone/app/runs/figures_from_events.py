@@ -43,7 +43,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
                 score, probability = standing.score, standing.probability
             elif card.score is not None:
                 score = to_points(card.score)
-            low_confidence = state.scorer.asks_judges and card.low_confidence
+            low_confidence = state.scorer.rests_on_one(card)
         case events.EvaluationStarted():
             title = first.rubric.title
             if _judged_count(log) == 1:
@@ -102,7 +102,7 @@ def _rate_and_confidence(
         for one in events.judged_in(event):
             if one.error is None:
                 card = scorer.card(one.ballots)
-                is_lonely = is_lonely or (asks_judges and card.low_confidence)
+                is_lonely = is_lonely or scorer.rests_on_one(card)
                 if has_rate:
                     counts[judge_gate(card, scorer.rubric).outcome] += 1
     judged = counts[Outcome.PASS] + counts[Outcome.FAIL]

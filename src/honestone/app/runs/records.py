@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import islice
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -189,7 +190,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
             raise UsageError(
                 f"run {self.info.id} has no version {name!r}", hint=f"known: {', '.join(by_name)}"
             )
-        return load_version(self.store, digest)
+        # Two files with the same bytes are one version, under the name of the first.
+        return load_version(self.store, digest).named(PurePath(self.info.subject).name)
 
 
 @contextmanager

@@ -173,7 +173,10 @@ def _path_from(subject: str, folder: PurePath) -> str:
 
 def _state(info: RunInfo, figures: RunFigures) -> str:
     """The verdict, or what a loop ended with where that says more: `plateau`."""
-    return state_phrase(info.result or UNFINISHED, is_partial=figures.left_out > 0)
+    is_partial = figures.left_out > 0
+    return state_phrase(
+        info.result or UNFINISHED, is_partial=is_partial, chance=figures.probability
+    )
 
 
 def _result(figures: RunFigures) -> str:
@@ -324,8 +327,10 @@ def chosen_runs(
 def _has_verdict(info: RunInfo, wanted: str, figures: Callable[[str], RunFigures]) -> bool:
     """By the word of the list, or by that of `--json`."""
     result = info.result or UNFINISHED
-    # What was left out is read only where it makes the difference.
+    # The figures are read only where they make the difference.
     if result == "pass" and wanted in ("passed", "partial"):
+        return wanted == _state(info, figures(info.id))
+    if result == "inconclusive" and wanted == "undecided":
         return wanted == _state(info, figures(info.id))
     return wanted in {verdict_of(info) or UNFINISHED, result.lower(), state_phrase(result)}
 

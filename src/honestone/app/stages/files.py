@@ -210,9 +210,9 @@ def _fix(path: Path) -> str:
     return f"fix or remove {printable(path)}"
 
 
-def stamp() -> str:
-    """This moment as artifacts write it: UTC, ISO 8601, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def stamp(moment: datetime | None = None) -> str:
+    """A moment as artifacts write it, else this one: UTC, ISO 8601, to the second."""
+    return (moment or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def stamped(body: doc.StageDocument | doc.Traces, path: Path) -> PlainDocument:

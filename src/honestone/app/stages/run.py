@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -295,7 +296,9 @@ def recorded_pipeline(files: StageFiles, store: Store, run: str) -> PipelineRun:
     )
     if stages.end_of(state) is None and state.limit is None:
         state.limit = reason
-    return _pipeline(run, log, state, reason, None, _place(files, run))
+    info = store.find_run(run)
+    made = datetime.fromisoformat(info.finished or info.started)
+    return _pipeline(run, log, state, reason, None, _place(files, run), made)
 
 
 def _pipeline(
@@ -305,6 +308,7 @@ def _pipeline(
     reason: str,
     skill: doc.SkillNamed | None,
     path: Path,
+    made: datetime | None = None,
 ) -> PipelineRun:
     started = log[0]
     assert isinstance(started, events.StagesStarted)
@@ -313,7 +317,7 @@ def _pipeline(
     spend = events.total_spend(log)
     body = doc.Pipeline(
         run=run,
-        created_at=stamp(),
+        created_at=stamp(made),
         skill=skill or doc.SkillNamed(path=started.artifact.path),
         task_suite=started.suite.path,
         decision=ERROR if last is None else last.decision,

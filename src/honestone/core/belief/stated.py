@@ -53,7 +53,8 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     for, 0-1, or None. `looks`: calls of judges that gave marks. `decided`: whether the bar was
     reached, either way; None without one. `more_looks`: about how many more looks would decide;
     None where that is not needed, not known, or no number of looks would. `better` and `worse`: than
-    a baseline, by more than nothing. `subject` is what the sentence is about.
+    a baseline, by more than nothing. `subject` is what the sentence is about, and `contrary` what
+    holds where that does not.
     """
 
     probability: float
@@ -66,6 +67,7 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     better: float | None = None
     worse: float | None = None
     subject: str = "the contract is met"
+    contrary: str = "the contract is not met"
     not_asked: int = 0
 
     @property
@@ -144,14 +146,16 @@ def settled(belief: StatedBelief, *, is_exhausted: bool = False) -> StatedBelief
 
 
 def looks_to_decide(belief: StatedBelief) -> int | None:
-    """About how many more looks decide, if each tells as much as those so far did."""
+    """About how many more looks decide, if each tells as much as those so far did. Cases that were
+    not asked can still tell, at one look each.
+    """
     if belief.target is None or belief.looks == 0:
         return None
     now = abs(_log_odds(belief.probability))
     step = now / belief.looks
     if step < _LEAST_STEP:
-        return None
-    return max(ceil((_log_odds(belief.target) - now) / step), 1)
+        return belief.not_asked or None
+    return max(ceil((_log_odds(belief.target) - now) / step), belief.not_asked, 1)
 
 
 def _log_odds(chance: float) -> float:
@@ -260,8 +264,13 @@ def sure_percent(belief: StatedBelief) -> str:
 
 @lru_cache(maxsize=1_024)
 def sure_sentence(belief: StatedBelief) -> str:
-    """`97% sure that the contract is met (asked: 95%), after 5 looks of 3 judges`."""
+    """`97% sure that the contract is met (asked: 95%), after 5 looks of 3 judges`. Where the bar
+    that was asked for is reached the other way, it is about the contrary, by what is left to 100 %.
+    """
     claim = f"{sure_percent(belief)} that {belief.subject}"
+    if belief.outcome is Outcome.FAIL:
+        contrary = replace(belief, probability=1.0 - belief.probability)
+        claim = f"{sure_percent(contrary)} that {belief.contrary}"
     if belief.not_asked:
         left = _counted(belief.not_asked, "case")
         return f"{_with_grounds(belief, claim)}; {left} not asked"

@@ -66,6 +66,12 @@ class Scorer:
         self._asked = frozenset(key for key, item in rubric.questions() if item.check is None)
         self._keys = {c.id: tuple((c.id, item.id) for item in c.items) for c, _ in rubric.walk()}
 
+    def rests_on_one(self, card: Scorecard) -> bool:
+        """Whether fewer than two judges decided some item of it. Where a probability is asked for,
+        that counts how few they are, and decides.
+        """
+        return self.asks_judges and self.rubric.sure is None and card.low_confidence
+
     def card(self, ballots: Sequence[Ballot]) -> Scorecard:
         """Order of ballots does not matter, but two with one judge id would be one judge voting
         twice: ValueError.

@@ -84,6 +84,10 @@ class AskingOn(Struct, kw_only=True):
             else:
                 await self.take([judge], part)
 
+    async def is_on_record(self, judge: str) -> bool:
+        """Whether its next look at all of the criteria is."""
+        return await self.panel.part_on_record(self._seat(judge, ()), self.question) == ()
+
     async def take(self, judges: Sequence[str], part: Sequence[str] = ()) -> None:
         """A look of each of these judges, at once, at `part` of the criteria (empty: at all); one
         that gives no mark is asked once more.

@@ -219,7 +219,7 @@ def round_document(
         probability=_probability(state, entry) if ballots else None,
         floor_violations=sorted(below_floor(after)) if after and not entry.is_open else [],
         flags=list(after.flags) if after else [],
-        low_confidence=after is not None and state.scorer.asks_judges and after.low_confidence,
+        low_confidence=after is not None and state.scorer.rests_on_one(after),
         same_as=next(same_versions, None),
         same_judges=_same_judges(state, entry, ballots) if after else None,
         within_noise=after is not None

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import combinations
+from typing import TypeVar
 
 from msgspec import Struct, field
 
 from honestone.core.judging.ballot import CHECK
 from honestone.core.statistics.agreement import PairAgreement, pair_agreement
-from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc
+from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, first_look
 from honestone.report.documents.trust.audit import AuditedJudgeDoc
 from honestone.report.documents.trust.calibration import CalibratedJudgeDoc
+
+_Value = TypeVar("_Value")
 
 
 class KnownBefore(Struct, frozen=True, kw_only=True):
@@ -54,9 +57,11 @@ class JudgesOfRun:
         self._scores: list[dict[str, float]] = []
 
     def add(self, criteria: Iterable[CriterionDoc], judges: Iterable[JudgeDoc]) -> None:
+        counted: set[str] = set()
         for one in judges:
             figures = self._figures_of(one.id)
-            figures.units += 1
+            figures.units += not one.is_spared and figures.id not in counted
+            counted.add(figures.id)
             figures.repaired += bool(one.problems or one.repairs)
             if one.is_absent:
                 figures.absent[one.reason or one.state] += 1
@@ -64,16 +69,18 @@ class JudgesOfRun:
             scores = {
                 judge: score for judge, score in criterion.by_judge.items() if score is not None
             }
-            self._scores.append(scores)
+            self._scores.append(_of_first_looks(scores))
             for judge, score in scores.items():
                 self._figures_of(judge).scores.append(score)
             for item in criterion.items:
                 votes = {judge: answer for judge, answer in item.votes.items() if judge != CHECK}
-                self._answers.append(votes)
+                self._answers.append(_of_first_looks(votes))
                 self._count(votes)
 
     def _figures_of(self, judge: str) -> JudgeFigures:
-        return self.judges.setdefault(judge, JudgeFigures(judge))
+        """Every look of a judge counts for it."""
+        name = first_look(judge)
+        return self.judges.setdefault(name, JudgeFigures(name))
 
     def _count(self, votes: Mapping[str, str | float]) -> None:
         counted = Counter(map(str, votes.values()))
@@ -103,3 +110,11 @@ class JudgesOfRun:
             )
             pairs.append((agreed, moved.mean_difference if moved else None))
         return pairs
+
+
+def _of_first_looks(by_judge: Mapping[str, _Value]) -> dict[str, _Value]:
+    """What each judge gave at its first look: two judges agree or not by one look each."""
+    first: dict[str, _Value] = {}
+    for judge, value in by_judge.items():
+        first.setdefault(first_look(judge), value)
+    return first

@@ -257,7 +257,7 @@ def _scored(
         chance=chance_of(scorer.rubric, ballots, verdict),
         score=points_of(card.score),
         interval=span_of(card.low, card.high),
-        low_confidence=scorer.asks_judges and card.low_confidence,
+        low_confidence=scorer.rests_on_one(card),
         flags=card.flags,
         criteria=tuple(criteria),
         votes=tuple(

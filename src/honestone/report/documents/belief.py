@@ -128,6 +128,11 @@ def better_words(better: float | UnsetType, worse: float | UnsetType) -> str:
     return f"{chance_words(worse)} that it is worse than the baseline"
 
 
+def chance_in(belief: BeliefDoc | None) -> float | None:
+    """Its probability; None where nothing was judged."""
+    return None if belief is None else belief.probability
+
+
 def belief_words(belief: BeliefDoc | None, verdict: str) -> list[str]:
     """The lines of `BeliefDoc.lines`; none where nothing was judged."""
     return [] if belief is None else belief.lines(verdict)

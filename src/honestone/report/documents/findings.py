@@ -143,12 +143,12 @@ def shared_quotes(item: ItemDoc) -> list[SharedQuote]:
 
 
 def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
-    """The judges as a report lists them: the looks of one judge that failed for one reason are one
-    row, `claude (4 looks)`; of one that was not there only its name.
+    """The judges as a report lists them: the looks of one judge that answered, or failed for one
+    reason, are one row, `claude (4 looks)`; of one that was not there only its name.
     """
     rows: dict[tuple[str, ...], list[JudgeDoc]] = {}
     for number, judge in enumerate(judges):
-        is_plain = judge.is_absent and not judge.troubles
+        is_plain = not (judge.troubles or judge.repairs)
         name = first_look(judge.id)
         key = (name, judge.state, judge.reason or "") if is_plain else (str(number),)
         rows.setdefault(key, []).append(judge)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from honestone.core.judging.ballot import NOT_NEEDED, JudgeState
 from honestone.core.numbers import Number, exact, money, points
-from honestone.report.documents.belief import BeliefDoc, belief_words
+from honestone.report.documents.belief import BeliefDoc, belief_words, chance_in
 from honestone.report.documents.states import state_words
 from honestone.system.drawing import count, line
 
@@ -80,8 +80,8 @@ class SuggestionDoc(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-# The name of a later look of the same judge.
-_LOOK: Final = re.compile(r" \(look \d+\)$")
+# How a loop and a panel name later looks of the same judge.
+_LOOK: Final = re.compile(r" \(look \d+\)$|#([2-9]|[1-9]\d+)$")
 
 
 def first_look(judge: str) -> str:
@@ -98,6 +98,14 @@ def named_looks(judges: Iterable[str]) -> list[str]:
         names[0] if len(names) == 1 else f"{judge} ({len(names)} looks)"
         for judge, names in looks.items()
     ]
+
+
+def looks_of_judges(by_judge: Mapping[str, float | None]) -> dict[str, list[float | None]]:
+    """What each judge gave, one value a look."""
+    looks: dict[str, list[float | None]] = {}
+    for judge, score in by_judge.items():
+        looks.setdefault(first_look(judge), []).append(score)
+    return looks
 
 
 class SharedSuggestion(Struct, frozen=True, kw_only=True):
@@ -294,7 +302,12 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def is_absent(self) -> bool:
-        return self.state != "AVAILABLE"
+        """Whether an answer of it is missing: none is where the verdict was sure without it."""
+        return self.state != "AVAILABLE" and not self.is_spared
+
+    @property
+    def is_in_trouble(self) -> bool:
+        return self.is_absent or bool(self.troubles)
 
     @property
     def is_spared(self) -> bool:
@@ -434,7 +447,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
         lowest and highest
     `threshold`, `floor`: the rubric's bars, or those of the command line
     `low_confidence`: whether some item had fewer than two voters among judges; `false` where code
-        answers all
+        answers all, or `sure` is asked
     `low_confidence_reason`: what that means and what to do; absent otherwise
     `self_evaluated`: whether some marks come from the worker's own model (`improve --self`)
     `criteria`: every node of the tree, parents before children
@@ -492,9 +505,8 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict_words(self) -> str:
-        return stated_verdict(
-            state_words(self.verdict), self.verdict, low_confidence=self.low_confidence
-        )
+        words = state_words(self.verdict, chance=chance_in(self.belief))
+        return stated_verdict(words, self.verdict, low_confidence=self.low_confidence)
 
     @property
     def noise_words(self) -> str:

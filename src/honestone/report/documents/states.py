@@ -9,6 +9,7 @@ from typing import Final
 from honestone.system.drawing import line
 
 _PARTIAL: Final = "PARTIAL"
+_UNDECIDED: Final = "UNDECIDED"
 # Those that are not simply the name in `--json`.
 _WORDS: Final = {
     "pass": "PASSED",
@@ -18,16 +19,19 @@ _WORDS: Final = {
 }
 
 
-def state_words(state: str, *, is_partial: bool = False) -> str:
+def state_words(state: str, *, is_partial: bool = False, chance: float | None = None) -> str:
     """A verdict, or what a loop ended with, as a headline: `DID NOT PASS`, `ROUND LIMIT`.
 
-    `is_partial`: cases or rows were left out. A part that passed does not pass the whole.
+    `is_partial`: cases or rows were left out. A part that passed does not pass the whole. `chance`:
+    the probability of a pass, 0-1, where it is known: what has one was judged, and is open.
     """
+    if state == "inconclusive" and chance is not None and 0.0 < chance < 1.0:
+        return _UNDECIDED
     if is_partial and state == "pass":
         return _PARTIAL
     return _WORDS.get(state) or line(state).replace("_", " ").upper()
 
 
-def state_phrase(state: str, *, is_partial: bool = False) -> str:
+def state_phrase(state: str, *, is_partial: bool = False, chance: float | None = None) -> str:
     """The same inside a line: `did not pass`, `round limit`."""
-    return state_words(state, is_partial=is_partial).lower()
+    return state_words(state, is_partial=is_partial, chance=chance).lower()

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from honestone.core import numbers
 from honestone.core.suite.comparison import COMPARISON
 from honestone.report.documents import scorecard
-from honestone.report.documents.belief import BeliefDoc, belief_words, better_words
+from honestone.report.documents.belief import BeliefDoc, belief_words, better_words, chance_in
 from honestone.report.documents.states import state_words
 from honestone.report.documents.suite_case import STATUSES, CaseDoc, StatusName
 from honestone.system.drawing import count, line
@@ -308,7 +308,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     `counts`: how many cases are `passed`, `failed`, `inconclusive`, `target-error`, `skipped`
     `unstable`: ids of cases whose attempts disagree
     `low_confidence_cases`: how many of the cases that passed or failed have an item with fewer than
-        two voters among judges
+        two voters among judges; 0 where `sure` is asked
     `judges`, `notes`: each judge's worst state; what the reader of the file took as its rule
     `flags`: `flaky: ID (2 of 5)`, `mock`, `the agent never loaded the skill: ...`
     `contract`: of what all cases share: judges, prompt, rule, bars of the command line
@@ -445,7 +445,9 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         """What passes with regressions says so."""
-        words = state_words(self.verdict, is_partial=self.left_out > 0)
+        words = state_words(
+            self.verdict, is_partial=self.left_out > 0, chance=chance_in(self.belief)
+        )
         words = scorecard.stated_verdict(
             words, self.verdict, low_confidence=bool(self.low_confidence_cases)
         )

@@ -162,6 +162,16 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
         return None if self.belief is None else self.belief.probability
 
     @property
+    def chance_words(self) -> str:
+        """`92% sure that it passes`; empty where judges say nothing of it."""
+        known = self.probability
+        return (
+            ""
+            if known in (None, 0.0, 1.0)
+            else f"{numbers.chance_words(known or 0.0)} that it passes"
+        )
+
+    @property
     def name(self) -> str:
         return line(self.id) or "(no name)"
 

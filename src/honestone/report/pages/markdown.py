@@ -161,7 +161,8 @@ def _score(score: numbers.Number | None) -> str:
 
 
 def _score_by(one: scorecard.CriterionDoc, judge: str) -> str:
-    return numbers.points(one.by_judge[judge]) if judge in one.by_judge else ""
+    looks = scorecard.looks_of_judges(one.by_judge)
+    return ", ".join(map(numbers.points, looks.get(judge, ())))
 
 
 def _rate(one: suite.SuiteReportDoc | suite.TrendRunDoc) -> str:
@@ -180,7 +181,8 @@ def _moved(one: RoundDoc) -> str:
 
 
 def _judge_names(criteria: Sequence[scorecard.CriterionDoc]) -> list[str]:
-    return list(dict.fromkeys(judge for one in criteria for judge in one.by_judge))
+    judges = (scorecard.first_look(judge) for one in criteria for judge in one.by_judge)
+    return list(dict.fromkeys(judges))
 
 
 def _item_facts(item: Item) -> str:

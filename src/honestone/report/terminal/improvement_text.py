@@ -18,7 +18,14 @@ from honestone.report.documents.improvement import (
     WitnessDoc,
 )
 from honestone.report.documents.improvement_words import result_reasons
-from honestone.report.documents.scorecard import APART, CriterionDoc, JudgeDoc, ScorecardDoc, depths
+from honestone.report.documents.scorecard import (
+    APART,
+    CriterionDoc,
+    JudgeDoc,
+    ScorecardDoc,
+    depths,
+    looks_of_judges,
+)
 from honestone.report.documents.states import state_phrase
 from honestone.report.terminal.score_table import STACKED_BELOW, score_table
 from honestone.report.terminal.text import (
@@ -75,7 +82,8 @@ def round_text(one_round: RoundDoc, style: Style = PLAIN) -> str:
             row += (
                 " ("
                 + ", ".join(
-                    f"{line(judge)} {points(score)}" for judge, score in one.by_judge.items()
+                    f"{line(judge)} {' '.join(map(points, scores))}"
+                    for judge, scores in looks_of_judges(one.by_judge).items()
                 )
                 + ")"
             )

@@ -30,7 +30,7 @@ class _Row(Struct, frozen=True, kw_only=True):
     bar_at: Number | None = None
     weight: str = ""
     notes: tuple[str, ...] = ()
-    by_judge: tuple[tuple[str, Number | None], ...] = ()
+    by_judge: tuple[tuple[str, str], ...] = ()
     apart: Number | None = None
     look: str = "green"
     is_main: bool = False
@@ -73,7 +73,8 @@ def overall_row(doc: scorecard.ScorecardDoc) -> _Row:
 
 
 def _criterion_row(one: scorecard.CriterionDoc, depth: int) -> _Row:
-    judged = tuple((line(judge), score) for judge, score in one.by_judge.items())
+    looks = scorecard.looks_of_judges(one.by_judge).items()
+    judged = tuple((line(judge), " ".join(map(points, scores))) for judge, scores in looks)
     return _Row(
         label="  " * depth + line(one.id),
         score=score_or_interval(one.score, one.interval) if one.applies else "n/a",
@@ -127,7 +128,7 @@ def _aligned(rows: Sequence[_Row], style: Style) -> list[str]:
             line_of += "  " + style.paint(pad(row.weight, weight, right=True), "dim")
         scores = dict(row.by_judge)
         for judge, size in judges:
-            score_of = points(scores[judge]) if judge in scores else ""
+            score_of = scores.get(judge, "")
             line_of += "  " + pad(score_of, size, right=True)
         note_text = _note(row)
         if note_text and style.columns - fixed - tally - cells - 2 >= width(note_text):
@@ -194,15 +195,18 @@ def _judge_columns(rows: Sequence[_Row]) -> list[tuple[str, int]]:
     names = list(dict.fromkeys(judge for row in rows for judge, _ in row.by_judge))
     if not 2 <= len(names) <= 4 or any(width(name) > 10 for name in names):
         return []
-    return [(name, max(5, width(name))) for name in names]
+    widths = {name: max(5, width(name)) for name in names}
+    for judge, scores in (by for row in rows for by in row.by_judge):
+        widths[judge] = max(widths[judge], len(scores))
+    return list(widths.items())
 
 
 def _judges_below(row: _Row, style: Style, *, indent: int, with_scores: bool) -> list[str]:
     parts = []
     if with_scores:
         parts = [
-            f"{cut_middle(judge, 24, style.glyph('more'))} {points(score)}"
-            for judge, score in row.by_judge
+            f"{cut_middle(judge, 24, style.glyph('more'))} {scores}"
+            for judge, scores in row.by_judge
         ]
     if row.apart is not None:
         parts.append(f"judges {points(row.apart)} apart")

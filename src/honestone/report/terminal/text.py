@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from honestone.report.documents import scorecard
-from honestone.report.documents.belief import UNSURE
+from honestone.report.documents.belief import UNSURE, chance_in
 from honestone.report.documents.findings import (
     SharedQuote,
     finding_groups,
@@ -19,6 +19,7 @@ from honestone.report.documents.findings import (
     listed_judges,
     shared_quotes,
 )
+from honestone.report.documents.states import state_phrase
 from honestone.report.terminal.score_table import (
     bar_of,
     overall_row,
@@ -457,14 +458,10 @@ def _lonely(docs: Sequence[scorecard.ScorecardDoc]) -> tuple[int, int]:
 
 
 def _tally(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> str:
-    counts = Counter(doc.verdict for doc in docs)
-    parts = [f"{counts['pass']:,} of {len(docs):,} passed"]
-    for verdict, words in (
-        ("fail", "did not pass"),
-        ("inconclusive", "could not be judged"),
-        ("skipped", "skipped"),
-    ):
-        parts += [f"{counts[verdict]:,} {words}"] if counts[verdict] else []
+    counts = Counter(state_phrase(doc.verdict, chance=chance_in(doc.belief)) for doc in docs)
+    parts = [f"{counts['passed']:,} of {len(docs):,} passed"]
+    for words in ("did not pass", "undecided", "could not be judged", "skipped"):
+        parts += [f"{counts[words]:,} {words}"] if counts[words] else []
     return style.paint(style.glyph("between").join(parts), "bold")
 
 

@@ -539,6 +539,7 @@ def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | N
             *([Ground(kind="checks", items=certain)] if certain else []),
         ),
         subject=f"at least {need:,} of {len(cases):,} cases pass",
+        contrary=f"fewer than {need:,} of {len(cases):,} cases pass",
         not_asked=not_asked,
     )
     return settled(found)

@@ -1,0 +1,137 @@
+"""What a command prints under `--sure`, as a person reads it: no line contradicts another one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from .desk import Desk
+from .test_suites import suite, target
+
+RUBRIC = """\
+rubric: 1
+combine: majority
+criteria:
+  - {id: who, requirement: Says who is hit}
+  - {id: how, requirement: Says how badly}
+"""
+# Its looks at the same bytes differ: what it says of `how` turns with each.
+TURNS = """\
+looks = len(open(LOG).readlines())
+print(json.dumps({"criteria": {"who": {"met": True}, "how": {"met": looks % 2 == 0}}}))
+"""
+
+
+def answers(*met: bool) -> str:
+    found = {id: {"met": is_met} for id, is_met in zip(("who", "how"), met, strict=True)}
+    return f"print(json.dumps({{'criteria': {found!r}}}))"
+
+
+@pytest.fixture
+def asked(desk: Desk) -> Desk:
+    desk.file("rubric.yaml", RUBRIC)
+    desk.file("text.md", "A report.")
+    return desk
+
+
+def printed(desk: Desk, *bodies: str, sure: str = "95", code: int = 0) -> str:
+    judges = [
+        word
+        for place, body in enumerate(bodies)
+        for word in ("--judge", desk.judge(f"judge{place}", body).spec)
+    ]
+    found = desk.run("eval", "text.md", "-r", "rubric.yaml", *judges, "--sure", sure)
+    assert found.code == code, found.out + found.err
+    return found.out
+
+
+def test_a_failure_is_as_sure_as_was_asked_for(asked: Desk) -> None:
+    """It says how sure the failure is: what is asked for is no bar for the contrary."""
+    out = " ".join(printed(asked, *[answers(False, False)] * 3, code=1).split())
+    said = re.search(r"(\d+)% sure that the contract is not met \(asked: 95%\)", out)
+    assert said and int(said[1]) >= 95
+    assert "sure that the contract is met" not in out
+
+
+def test_what_was_judged_and_is_open_is_undecided(asked: Desk) -> None:
+    """In the headline and in the list of runs; what has no answer at all could not be judged."""
+    out = printed(asked, TURNS, sure="99", code=3)
+    assert re.match(r"\? UNDECIDED +text\.md +\d+% sure\n", out), out
+    assert "could not be judged" not in out.lower()
+    assert printed(asked, "sys.exit('gone')", code=3).startswith("? COULD NOT BE JUDGED  text.md\n")
+    listed = asked.run("runs").out.splitlines()
+    assert [("undecided" in row, "could not be judged" in row) for row in listed[1:3]] == [
+        (False, True),
+        (True, False),
+    ]
+    assert len(asked.run("runs", "--verdict", "undecided").out.splitlines()) == 2
+
+
+def test_one_judge_that_is_sure_enough_is_no_low_confidence(asked: Desk) -> None:
+    """The probability counts that it is one; without `sure` a single look is marked as before."""
+    judge = asked.judge("one", answers(True, True)).spec
+    for form in ("text", "markdown", "html", "json"):
+        found = asked.run(
+            *("eval", "text.md", "-r", "rubric.yaml", "--judge", judge, "--sure", "80"),
+            *("--format", form),
+        )
+        assert found.code == 0, found.out
+        assert not re.search(r'low.confidence(?!": false)', found.out, re.IGNORECASE), form
+    plain = asked.run("eval", "text.md", "-r", "rubric.yaml", "--judge", judge)
+    assert "PASSED, LOW CONFIDENCE" in plain.out
+
+
+def test_the_looks_of_a_judge_are_one_row(asked: Desk) -> None:
+    """Its name is printed once for all of them, with what each gave."""
+    out = printed(asked, TURNS, answers(True, True), sure="99", code=3)
+    rows = out.partition("\nJudges\n")[2].partition("\n\n")[0].splitlines()
+    assert len(rows) == 2 and all(re.search(r"\(\d+ looks\) +AVAILABLE", row) for row in rows), out
+    assert "#2" not in out.partition("Met, but")[0], out
+
+
+def test_a_suite_says_how_sure_its_failure_is_and_which_judges_looked(desk: Desk) -> None:
+    """A judge that answered some cases and was not needed for others took part."""
+    cases = [f"{{id: c{n}, input: c{n}, rubric: [It says apple]}}" for n in range(8)]
+    suite(desk, *cases)
+    body = "print(json.dumps({'criteria': {c['id']: {'met': False} for c in request['criteria']}}))"
+    specs = [desk.judge(name, body).spec for name in ("one", "two", "three")]
+    judges = [word for spec in specs for word in ("--judge", spec)]
+    args = ("eval", "suite.yaml", "--target", target(desk).spec, *judges, "--sure", "95")
+    found = desk.run(*args)
+    words = " ".join(found.out.split())
+    assert found.code == 1
+    assert re.search(r"\d\d% sure that fewer than 8 of 8 cases pass \(asked: 95%\)", words), words
+    assert "LOW CONFIDENCE" not in words
+    report = desk.run(*args, "--json").json
+    looked = {one["judge"] for one in report["belief"]["rests_on"]}
+    states = {one["id"]: one["state"] for one in report["judges"]}
+    assert looked and all(states[judge] == "AVAILABLE" for judge in looked), states
+
+
+# It errs at one look of ten, by a draw of its own for each look.
+ERRS = """\
+import random
+name = request["output"].split()[-1]
+look = sum(1 for one in open(LOG))
+met = ("good" in request["output"]) is not (random.Random(f"{SEED} {LOG[-9:]} {look}").random() < 0.1)
+print(json.dumps({"criteria": {"good": {"met": met}}}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [(), ("--attempts", "2", "--attempt-rule", "pass^k")])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_suite_again_asks_no_one_and_states_the_same(
+    desk: Desk, seed: int, more: tuple[str, ...]
+) -> None:
+    """Judges that err, so that cases are looked at again before others are opened."""
+    cases = [f"{{id: c{n}, input: {'good' if n < 22 else 'poor'} c{n}}}" for n in range(24)]
+    suite(desk, *cases, head="rubric: [{id: good, requirement: It is good}]\n")
+    specs = [desk.judge_in_python(f"judge{n}", f"SEED = {seed}\n{ERRS}").spec for n in range(3)]
+    judges = [word for spec in specs for word in ("--judge", spec)]
+    args = ("--target", target(desk).spec, *judges, "--sure", "95", "--min-pass-rate", "0.8")
+    first, again = (desk.run("eval", "suite.yaml", *args, *more, "--json").json for _ in range(2))
+    assert first["usage"]["judge_calls"] >= 20
+    assert again["usage"]["judge_calls"] == 0
+    assert first["belief"] == again["belief"]
