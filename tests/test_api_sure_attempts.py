@@ -317,7 +317,7 @@ def test_a_further_attempt_is_run_where_no_look_is_left_and_it_can_decide(
             self.asks_all = asks_all
             super().__post_init__()
 
-    monkeypatch.setattr("honestone.app.suites.sure.SuiteAsking", Asking)
+    monkeypatch.setattr("honestone.engine.sure_suites.SuiteAsking", Asking)
     world = Sides("first", "strong", "third")
     found = world.run("pass@k", ["It holds"], 3, [yes, is_strong, yes], sure=95)
     assert found["verdict"] == "pass" and world.runs == 2
