@@ -122,26 +122,12 @@ class Beliefs:
             for key, item in self._questions.items()
             if item.check is None and item.anchors is None
         ]
-        self._versions = {original: self._unseen()}
+        first = _unseen(self._score_bank, self._item_bank, self._anchored, self._yes_no)
+        known = {key: None for key, item in self._questions.items() if item.check is not None}
+        self._versions = {original: replace(first, known=known)}
         self._probabilities: dict[str, float] = {}
         self._outlooks: dict[str, Outlook] = {}
         self._steps: dict[str, Step] = {}
-
-    def _unseen(self) -> _Version:
-        scores, items = self._score_bank, self._item_bank
-        first_score = (
-            {index: scores.models[index].start() for index in scores.weights}
-            if self._anchored
-            else {}
-        )
-        # What workers do to it makes no difference before the first edit.
-        starts = {id(one.judges): one.judges.start() for one in items.models}
-        first_item = {index: starts[id(items.models[index].judges)] for index in items.weights}
-        return _Version(
-            scores=dict.fromkeys(self._anchored, first_score),
-            items=dict.fromkeys(self._yes_no, first_item),
-            known={key: None for key, item in self._questions.items() if item.check is not None},
-        )
 
     def __contains__(self, version: str) -> bool:
         return version in self._versions
@@ -467,14 +453,10 @@ class Beliefs:
         return [
             key
             for key in self._questions
-            if entry.away.get(key, 0) <= 0 and self._is_short(entry, key)
+            if entry.away.get(key, 0) <= 0
+            and (points := self._points(entry, key)) is not None
+            and points < (50.0 if key in entry.items else 99.5)
         ]
-
-    def _is_short(self, entry: _Version, key: Key) -> bool:
-        if key in entry.items:
-            return _met(self._item_bank, entry.items[key]) < 0.5
-        points = self._points(entry, key)
-        return points is not None and points < 99.5
 
     def _points(self, entry: _Version, key: Key) -> float | None:
         """How good an item is, in points; None where code has not answered."""
@@ -535,6 +517,22 @@ class Beliefs:
 
 B = TypeVar("B")
 M = TypeVar("M")
+
+
+def _unseen(
+    scores: Bank[ScoreModel],
+    items: Bank[ItemAssumption],
+    anchored: Sequence[Key],
+    yes_no: Sequence[Key],
+) -> _Version:
+    """A version that no one looked at."""
+    first_score = {index: scores.models[index].start() for index in scores.weights if anchored}
+    # What workers do to it makes no difference before the first edit.
+    starts = {id(one.judges): one.judges.start() for one in items.models}
+    first_item = {index: starts[id(items.models[index].judges)] for index in items.weights}
+    return _Version(
+        scores=dict.fromkeys(anchored, first_score), items=dict.fromkeys(yes_no, first_item)
+    )
 
 
 def _counted_chances(
