@@ -18,10 +18,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from honestone.core.belief.items import BROKEN, EditRates, ItemModel
 from honestone.core.belief.scores import ScoreModel
 
-# The parts of a judge's error that the panel is assumed to share, and how probable each is for yes/no
-# items before the first vote. More is stated than is so where the larger one is taken for as rare.
+# The parts of a judge's error that the panel is assumed to share.
 SHARED: Final = (0.2, 0.5)
-HOW_SHARED: Final = {SHARED[0]: 1 / 3, SHARED[1]: 2 / 3}
 # Points that a judge's look is assumed to be off by.
 SDS: Final = (6.0, 10.0, 15.0)
 QUIET_SD: Final = 0.5
@@ -161,14 +159,9 @@ def item_bank(*, are_programs: bool) -> Bank[ItemAssumption]:
     """The assumptions about yes/no items, before the first vote."""
     quiet = QUIET_PROGRAMS if are_programs else QUIET
     deceived = FAKED_PROGRAMS if are_programs else 1.0
-    noisy = [
-        (ItemModel(flip, rho, own), HOW_SHARED[rho])
-        for flip, rho, own in product(FLIPS, SHARED, OWNS)
-    ]
-    noisy.append((LENIENT, 1 / len(SHARED)))
-    total = sum(share for _, share in noisy)
+    noisy = [ItemModel(flip, rho, own) for flip, rho, own in product(FLIPS, SHARED, OWNS)]
     judges = [(ItemModel(QUIET_FLIP, SHARED[0]), quiet)]
-    judges += [(one, (1.0 - quiet) * share / total) for one, share in noisy]
+    judges += [(one, (1.0 - quiet) / (len(noisy) + 1)) for one in (*noisy, LENIENT)]
     rows = [
         (ItemAssumption(model, edits._replace(faked=deceived * edits.faked)), prior * share)
         for (model, prior), (edits, share) in product(judges, EDITS)

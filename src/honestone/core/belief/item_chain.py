@@ -9,8 +9,9 @@ original, so that one more version costs one more step.
 
 from __future__ import annotations
 
-from operator import mul
-from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable
+from operator import mul, sub
+from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -18,8 +19,6 @@ from honestone.core.belief.assumptions import WorkerModel
 from honestone.core.belief.items import ItemModel, Looks
 from honestone.core.belief.memory import ComparisonMemory, Results
 from honestone.core.belief.normal import NODES
-
-T = TypeVar("T")
 
 # How often an edit that destroys the artifact breaks an item that is met.
 ACCIDENT: Final = 0.8
@@ -75,42 +74,49 @@ class ItemChain:
         self._votes: Results[Weights] = memory.results("votes", model)
         self._messages: Results[Weights] = memory.results("messages", model, worker, faked)
         self._states: Results[Weights] = memory.results("states", model, worker, faked)
-        self._joints: Results[Joint] = memory.results("joints", model, worker, faked)
+        self._met_first: Results[Weights] = memory.results("met first", model, worker, faked)
+        self._steps: dict[tuple[bool, bool], EditStep] = {}
 
     def evidence(self, last: ItemNode) -> float:
-        """The probability of all votes about the item, by the last version of its chain. Of the
-        state of the original nothing is kept, which is half of the work of `joint`.
-        """
-        chain = _unknown(last, self._states)
-        known = chain.known
-        for node in chain.new:
-            known = self._begin(node) if known is None else self._after(node, known)
-            self._states.keep(node.number, known)
-        assert known is not None
-        return sum(known)
+        """The probability of all votes about the item, by the last version of its chain."""
+        return sum(self._state(last))
 
     def joint(self, last: ItemNode) -> Joint:
-        """The state of a whole chain, by its last version."""
-        chain = _unknown(last, self._joints)
-        known = chain.known
-        for node in chain.new:
-            if known is None:
-                known = _by_origin(self._begin(node))
+        """The state of a whole chain, by its last version. What began unmet is the rest of what
+        began met, so that the chain is worked out once more and not twice.
+        """
+        state = self._state(last)
+        was_met = self._along(last, self._met_first, _only_met)
+        return Joint(list(map(sub, state, was_met)), was_met)
+
+    def _state(self, last: ItemNode) -> Weights:
+        """The state of the last version alone, whatever the original was."""
+        return self._along(last, self._states, lambda start: start)
+
+    def _along(
+        self, last: ItemNode, known: Results[Weights], first: Callable[[Weights], Weights]
+    ) -> Weights:
+        """The weights of the last version, from those of the last one before it that are known.
+        `first` picks what of the original counts.
+        """
+        new: list[ItemNode] = []
+        node: ItemNode | None = last
+        row: Weights | None = None
+        while node is not None and (row := known[node.number]) is None:
+            new.append(node)
+            node = node.before
+        for node in reversed(new):
+            if row is None:
+                row = first(list(map(mul, self._model.start().weights, self._weights(node))))
             else:
-                known = Joint(*[self._after(node, row) for row in known])
-            self._joints.keep(node.number, known)
-        assert known is not None
-        return known
-
-    def _begin(self, original: ItemNode) -> Weights:
-        return list(map(mul, self._model.start().weights, self._weights(original)))
-
-    def _after(self, node: ItemNode, before: Weights) -> Weights:
-        return list(map(mul, self._step(node).forward(before), self._weights(node)))
+                row = self._step(node).after(row, self._weights(node))
+            known.keep(node.number, row)
+        assert row is not None
+        return row
 
     def _weights(self, node: ItemNode) -> Weights:
         """What the votes about a version, and those about all that branches off, say of its state."""
-        weights = self._votes.get(node.votes_number)
+        weights = self._votes[node.votes_number]
         if weights is None:
             weights = self._votes.keep(node.votes_number, votes_on(node.votes, self._model))
         for branch in node.branches:
@@ -119,51 +125,36 @@ class ItemChain:
 
     def _message(self, branch: ItemNode) -> Weights:
         """What all votes about a branch say of the state where it branches off."""
+        message = self._messages[branch.number]
         # A stack of its own: a run may have more rounds than Python lets functions call themselves.
         waiting = [branch]
-        while waiting:
+        while message is None:
             node = waiting[-1]
-            new = [one for one in node.branches if self._messages.get(one.number) is None]
+            new = [one for one in node.branches if self._messages[one.number] is None]
             if new:
                 waiting += new
                 continue
             waiting.pop()
-            if self._messages.get(node.number) is None:
+            if self._messages[node.number] is None:
                 self._messages.keep(node.number, self._step(node).back(self._weights(node)))
-        message = self._messages.get(branch.number)
-        assert message is not None
+            message = self._messages[branch.number]
         return message
 
     def _step(self, node: ItemNode) -> EditStep:
-        # What becomes of an edit that destroyed the artifact says little about the worker's others.
-        breaks = ACCIDENT if node.is_accident else self._worker.breaks
-        return EditStep(self._worker, node.is_aimed, breaks, self._faked)
+        place = (node.is_aimed, node.is_accident)
+        step = self._steps.get(place)
+        if step is None:
+            # What becomes of an edit that destroyed the artifact says little about the worker's
+            # others.
+            breaks = ACCIDENT if node.is_accident else self._worker.breaks
+            step = EditStep(self._worker, node.is_aimed, breaks, self._faked)
+            self._steps[place] = step
+        return step
 
 
-class _Unknown(NamedTuple, Generic[T]):
-    """The versions of a chain whose result is not known, the first one first, and what is known of
-    the version before them.
-    """
-
-    new: list[ItemNode]
-    known: T | None
-
-
-def _unknown(last: ItemNode, results: Results[T]) -> _Unknown[T]:
-    new: list[ItemNode] = []
-    node: ItemNode | None = last
-    known: T | None = None
-    while node is not None and (known := results.get(node.number)) is None:
-        new.append(node)
-        node = node.before
-    return _Unknown(new[::-1], known)
-
-
-def _by_origin(start: Weights) -> Joint:
-    """The state of the original, by itself."""
+def _only_met(start: Weights) -> Weights:
     nothing = [0.0] * COUNT
-    unmet, met = start[:COUNT], start[COUNT : 2 * COUNT]
-    return Joint([*unmet, *nothing, *nothing], [*nothing, *met, *nothing])
+    return [*nothing, *start[COUNT : 2 * COUNT], *nothing]
 
 
 def votes_on(votes: tuple[ItemVote, ...], model: ItemModel) -> Weights:
@@ -181,8 +172,8 @@ class EditStep(Struct, frozen=True):
     breaks: float
     faked: float
 
-    def forward(self, row: Weights) -> Weights:
-        """The state after the edit."""
+    def after(self, row: Weights, here: Weights) -> Weights:
+        """The state after the edit. `here`: what the votes about the new version say of it."""
         breaks = self.breaks
         unmet, met, faked = row[:COUNT], row[COUNT : 2 * COUNT], row[2 * COUNT :]
         if self.is_aimed:  # the errors of earlier looks are drawn again
@@ -191,15 +182,17 @@ class EditStep(Struct, frozen=True):
             to_faked = (1.0 - self.worker.fixes) * (was_faked + self.faked * was_unmet)
             to_unmet = was_unmet + was_met + was_faked - to_met - to_faked
             return [
-                share * weight for share in (to_unmet, to_met, to_faked) for weight in _NODE_WEIGHTS
+                *[to_unmet * a for a in map(mul, _NODE_WEIGHTS, here)],
+                *[to_met * a for a in map(mul, _NODE_WEIGHTS, here[COUNT:])],
+                *[to_faked * a for a in map(mul, _NODE_WEIGHTS, here[2 * COUNT :])],
             ]
         lift = self.worker.lifts
         stays_unmet, stays_met = 1.0 - lift, 1.0 - breaks
-        both = list(zip(unmet, met, strict=True))
+        # `here` is longer than a part, and each loop takes as much of it as it needs.
         return [
-            *[stays_unmet * u + breaks * m for u, m in both],
-            *[lift * u + stays_met * m for u, m in both],
-            *faked,
+            *[(stays_unmet * u + breaks * m) * h for u, m, h in zip(unmet, met, here)],  # noqa: B905
+            *[(lift * u + stays_met * m) * h for u, m, h in zip(unmet, met, here[COUNT:])],  # noqa: B905
+            *map(mul, faked, here[2 * COUNT :]),
         ]
 
     def back(self, later: Weights) -> Weights:

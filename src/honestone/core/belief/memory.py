@@ -16,24 +16,28 @@ from typing import Generic, TypeVar, cast
 T = TypeVar("T")
 
 
-class Results(Generic[T]):
+class Results(dict[int, "T | None"], Generic[T]):
     """Results of one kind under one assumption, by number: those that this comparison used, and
-    those of the one before it.
+    those of the one before it. `results[number]` is None where it is not known. A dictionary by
+    itself, because reading one is a large part of what a comparison costs.
     """
 
-    def __init__(self, before: dict[int, T]) -> None:
-        self._before = before
-        self.used: dict[int, T] = {}
+    __slots__ = ("_before",)
 
-    def get(self, number: int) -> T | None:
-        """None where it is not known."""
-        remembered = self.used.get(number)
-        if remembered is None and (remembered := self._before.get(number)) is not None:
-            self.used[number] = remembered
+    def __init__(self, before: Results[T] | None) -> None:
+        super().__init__()
+        self._before: dict[int, T | None] = {} if before is None else before
+        if before is not None:
+            before._before = {}
+
+    def __missing__(self, number: int) -> T | None:
+        remembered = self._before.get(number)
+        if remembered is not None:
+            self[number] = remembered
         return remembered
 
     def keep(self, number: int, result: T) -> T:
-        self.used[number] = result
+        self[number] = result
         return result
 
 
@@ -58,5 +62,5 @@ class ComparisonMemory:
         remembered = self._results.get(place)
         if remembered is None:
             before = self._before.get(place)
-            remembered = self._results[place] = Results({} if before is None else before.used)
+            remembered = self._results[place] = Results(before)
         return cast(Results[T], remembered)

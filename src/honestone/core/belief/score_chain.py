@@ -77,7 +77,7 @@ class ScoreChain:
 
     def _known(self, node: ScoreNode) -> Seen | None:
         of = self._originals if node.before is None else self._seen
-        return of.get(node.number)
+        return of[node.number]
 
     def _next(self, before: Seen | None, node: ScoreNode) -> Seen:
         if before is None:
