@@ -589,32 +589,24 @@ class SuiteTally(Struct, frozen=True, kw_only=True):
 
 def tally_of(cases: Iterable[CaseRecord]) -> SuiteTally:
     """The cases are gone through once."""
-    unstable, ballots, cut_short = (
-        dict[str, tuple[int, int]](),
-        dict[tuple[str, ...], Ballot](),
-        False,
-    )
-    lonely = 0
+    unstable, ballots = dict[str, tuple[int, int]](), dict[tuple[str, ...], Ballot]()
+    cut_short, lonely = False, 0
 
     def look(one: CaseRecord) -> CaseResult:
         nonlocal cut_short, lonely
         lonely += one.low_confidence
         cut_short = cut_short or one.is_cut_short
         if one.result.is_unstable:
-            made = one.attempts
-            unstable[one.case.id] = (
-                sum(attempt.status is Status.PASSED for attempt in made),
-                len(made),
-            )
+            passed = [attempt.status is Status.PASSED for attempt in one.attempts]
+            unstable[one.case.id] = (sum(passed), len(passed))
         for _, ballots_of in sorted(one.ballots.items()):
             for ballot in ballots_of:
                 seen = (ballot.judge, ballot.state, ballot.sandbox or "")
                 if seen not in ballots:
                     ballots[seen] = replace(ballot, marks={}, problems=(), repairs=(), earlier=())
                 elif ballot.unusable:
-                    ballots[seen] = replace(
-                        ballots[seen], unusable=ballots[seen].unusable + ballot.unusable
-                    )
+                    every = ballots[seen].unusable + ballot.unusable
+                    ballots[seen] = replace(ballots[seen], unusable=every)
         return one.result
 
     rates = rates_of(map(look, cases))
@@ -638,9 +630,7 @@ def read_record(
     """A run from its events, the first of them its start."""
     rest = iter(log)
     started = next(rest)
-    assert isinstance(started, SuiteStarted), (
-        f"not the run of a suite: {started.type} {started.kind}"
-    )
+    assert isinstance(started, SuiteStarted), f"no run of a suite: {started.type} {started.kind}"
     record = SuiteRecord(started, run=run, rule=rule, bars=bars, is_brief=is_brief)
     for event in rest:
         record.add(event)
