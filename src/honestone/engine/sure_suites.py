@@ -314,17 +314,17 @@ class SuiteAsking:
         """One look or several, or attempts opened; why it is over, or None."""
         asked = self._asked()
         if self.paid_before is not None:
-            await self._recall(asked.values())
+            await self._recall()
         belief = self.belief()
         is_decided = self._is_decided(belief)
         lone = self._lone(belief, asked) if is_decided else {}
         if is_decided and not lone:
-            return None if await self._recalls_more() else NOT_ASKED
+            return None if await self._recall() else NOT_ASKED
         short = [key for key, one in asked.items() if one.is_short]
         is_first = bool(short) or self._begun < len(self._cases)
         left = self.most - self._looks
         if left <= 0 and not (is_first and self.paid_before is not None):
-            if await self._recalls_more():
+            if await self._recall():
                 return None
             return used_up(self.most, of_split=self.paid_before is not None)
         if short:
@@ -441,22 +441,18 @@ class SuiteAsking:
                     more[id] = turns * found.next
         return {key: matters[key] for key in asked if key in matters}, more
 
-    async def _recall(self, asked: Iterable[_Waiting]) -> None:
+    async def _recall(self) -> bool:
         """Take in what is on record about the cases that are new here: all of it, since it costs
-        nothing. A record with more looks than the limit leaves none to ask, but where only looks
-        that were paid count.
+        nothing; whether that is a look that was not chosen yet. A record with more looks than the
+        limit leaves none to ask, but where only looks that were paid count.
         """
-        for one in asked:
+        before = self._seen
+        for one in self._asked().values():
             if not one.is_recalled:
                 one.is_recalled = True
                 await one.asking.take_recorded()
                 one.learn()
                 one.recalled = one.seen - one.known
-
-    async def _recalls_more(self) -> bool:
-        """Whether the record has looks at what waits that were not chosen yet; they are taken in."""
-        before = self._seen
-        await self._recall(self._asked().values())
         return self._seen > before
 
     def _lone(self, belief: SuiteBelief, asked: Mapping[Key, _Waiting]) -> dict[Key, float]:
@@ -530,7 +526,7 @@ class SuiteAsking:
             wanted.append(judge)
         chosen = [(one.asking, judge) for one, judge in zip(found, wanted, strict=True) if judge]
         is_paid = not all([await asking.is_on_record(judge) for asking, judge in chosen])
-        if is_paid and await self._recalls_more():
+        if is_paid and await self._recall():
             return None
         await asyncio.gather(*(asking.take([judge]) for asking, judge in chosen))
         for one in found:

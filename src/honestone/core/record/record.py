@@ -165,10 +165,8 @@ class CaseRecord(Struct, kw_only=True):
     def low_confidence(self) -> bool:
         """Whether it passed or failed with fewer than two voters on an item that judges were asked."""
         card = None if self.result.shown is None else self.result.shown.card
-        is_decided = self.result.status in (Status.PASSED, Status.FAILED)
-        if not is_decided or card is None or self.is_asked_on:
-            return False
-        return self.scorer.rests_on_one(card)
+        is_decided = self.result.status in (Status.PASSED, Status.FAILED) and not self.is_asked_on
+        return is_decided and card is not None and self.scorer.rests_on_one(card)
 
     def _add_ballots(self, event: AttemptJudged) -> None:
         """What was answered about one attempt. Where a limit refused a judge, it counts as long as
