@@ -124,7 +124,9 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
             return CaseBelief(id, text, is_short=True)
         wants_met = not is_turned(self.case)
         if text.probability in (0.0, 1.0):
-            return CaseBelief(id, certain=(text.probability == 1.0) is wants_met)
+            looked = [CaseBelief(id, text, is_short=is_short, is_turned=not wants_met)]
+            passes = (text.probability == 1.0) is wants_met
+            return CaseBelief.sure(id, passes=passes, others=looked if text.looks else ())
         return CaseBelief(id, text, is_short=is_short, is_turned=not wants_met)
 
     def _mean(self, numbers: Sequence[int]) -> CaseBelief:
@@ -137,7 +139,8 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         text = pooled_text(self.case.rubric, ballots, list(texts.values()))
         is_begun = all(self._is_begun(number) for number in texts)
         if is_begun and text.probability in (0.0, 1.0):
-            return CaseBelief(id, certain=text.probability == 1.0)
+            looked = [CaseBelief(id, text)] if text.looks else []
+            return CaseBelief.sure(id, passes=text.probability == 1.0, others=looked)
         seen = (self._is_target_error(one) or self._is_scored(one) for one in texts)
         return CaseBelief(id, text, is_short=not all(seen))
 
@@ -147,8 +150,9 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
             return CaseBelief(self.case.id, certain=False)
         attempts = {number: self.attempt(number) for number in rest}
         outcomes = {one.certain for one in attempts.values()}
-        if len(outcomes) == 1 and None not in outcomes:
-            return CaseBelief(self.case.id, certain=outcomes.pop())
+        if outcomes in ({True}, {False}):
+            every = list(attempts.values())
+            return CaseBelief.sure(self.case.id, passes=outcomes == {True}, others=every)
         if not all(map(self._is_scored, rest)):
             return CaseBelief(self.case.id, is_short=True)
         best = self.highest(rest)

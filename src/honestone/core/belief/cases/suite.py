@@ -64,15 +64,25 @@ class CaseBelief(Struct, frozen=True):
     tries: int = 1
 
     @classmethod
+    def sure(cls, id: str, *, passes: bool, others: Sequence[CaseBelief]) -> CaseBelief:
+        """One that no judge can change any more; what was looked at says how judges err."""
+        return cls(
+            id,
+            certain=passes,
+            is_turned=any(one.is_turned for one in others),
+            others=tuple([text for one in others for text in one.evidence]),
+        )
+
+    @classmethod
     def of_attempts(cls, id: str, attempts: Sequence[CaseBelief], needed: int) -> CaseBelief:
         """It is certain where enough of them are."""
         if len(attempts) == 1:
             return attempts[0]
         known = sum(one.certain is True for one in attempts)
         if known >= needed:
-            return cls(id, certain=True)
+            return cls.sure(id, passes=True, others=attempts)
         if sum(one.certain is not False for one in attempts) < needed:
-            return cls(id, certain=False)
+            return cls.sure(id, passes=False, others=attempts)
         is_short = any(one.is_short for one in attempts)
         return cls(id, is_short=is_short, attempts=tuple(attempts), needed=needed)
 
@@ -93,6 +103,13 @@ class CaseBelief(Struct, frozen=True):
         if self.attempts:
             return [text for one in self.attempts for text in one.texts]
         return [*([] if self.text is None else [self.text]), *self.others]
+
+    @property
+    def evidence(self) -> Sequence[TextBelief]:
+        """Those of them that say how judges err."""
+        if self.attempts:
+            return [text for one in self.attempts for text in one.evidence]
+        return self.texts if self.is_looked_at else self.others
 
     @property
     def kind(self) -> Hashable:
@@ -162,7 +179,7 @@ NOWHERE: Final = Elsewhere()
 def _seen_texts(case: CaseBelief) -> Iterator[TextBelief]:
     """The texts that a suite's belief rests on."""
     yield from (one.text for one in _parts(case) if one.text is not None)
-    if case.has_looks:
+    if case.is_looked_at:
         yield from (*case.others, *case.made_of)
 
 
@@ -204,7 +221,7 @@ class SuiteBelief:
             (one, counts[kind]) for kind, one in {one.kind: one for one in tried}.items()
         ]
         seen += [(one.text, one.is_turned) for case in tried for one in _parts(case) if one.text]
-        seen += [(text, one.is_turned) for one in cases if one.has_looks for text in one.others]
+        seen += [(text, one.is_turned) for one in cases if one.is_looked_at for text in one.others]
         self._looked = [text for text, _ in seen]
         # Cases with equal answers may share one text, which counts for each of them.
         turned = [text for text, is_turned in seen if is_turned]
@@ -228,8 +245,8 @@ class SuiteBelief:
     @property
     def chance(self) -> SuiteChance | None:
         """None where nothing was judged and something is open."""
-        if not self._looked:
-            open_cases = self._unseen + sum([alike for _, alike in self._tried])
+        open_cases = self._unseen + sum([alike for _, alike in self._tried])
+        if not self._looked or not (open_cases or self._groups):
             if open_cases:
                 return _without_a_look(self._sure, open_cases, self.need)
             certain = float(self._sure >= self.need)

@@ -1,0 +1,257 @@
+"""How probable it is that enough cases of a suite pass, as by counting every state of every item: with
+several attempts by each rule, weights, required criteria, answers that are missing, targets that failed
+and cases that have to fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from math import exp, log, prod
+from operator import mul
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from honestone.core.belief import verdict
+from honestone.core.belief.cases.suite import SUITE_SHARES, CaseBelief, SuiteBelief
+from honestone.core.belief.errors import MODELS, ErrorModel
+from honestone.core.belief.verdict import (
+    CLOSE,
+    MET_SHARES,
+    Assumption,
+    TextBelief,
+    met_odds,
+)
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
+from honestone.core.judging.scorecard import Outcome
+from honestone.core.judging.scorer import Scorer
+from honestone.core.record.case_belief import CaseAttempts
+from honestone.core.suite.attempts import (
+    Attempt,
+    Status,
+    judge_attempt,
+    result_of,
+    target_failed,
+)
+from honestone.core.suite.case import AttemptRule, Case, Expect
+
+
+def rubric(threshold: int, *criteria: tuple[int, int, bool]) -> Rubric:
+    """Each criterion by its weight, how many items it has, and whether it is required."""
+    return Rubric(
+        criteria=tuple(
+            Criterion(
+                id=f"c{place}",
+                requirement="x",
+                weight=Fraction(weight),
+                required=required,
+                items=tuple(Item(id=f"i{n}", requirement="x") for n in range(items)),
+            )
+            for place, (weight, items, required) in enumerate(criteria)
+        ),
+        threshold=Fraction(threshold, 100),
+        floor=Fraction(0),
+    )
+
+
+RUBRICS = (
+    rubric(50, (1, 1, False)),
+    rubric(70, (2, 1, False), (1, 1, False)),
+    rubric(40, (3, 1, False), (1, 1, True)),
+    rubric(60, (1, 2, False)),
+)
+
+
+class Drawn(Struct, frozen=True):
+    """A case. `given`: by attempt the number of its output (None: the target failed). `looks`: by
+    output what judges answered, each None where it marked nothing of an item.
+    """
+
+    rubric: int
+    rule: AttemptRule
+    given: tuple[int | None, ...]
+    looks: tuple[tuple[tuple[bool | None, ...], ...], ...]
+    must_fail: bool = False
+
+    @property
+    def case(self) -> Case:
+        return Case(
+            id="c",
+            rubric=RUBRICS[self.rubric],
+            attempts=len(self.given),
+            attempt_rule=self.rule,
+            expect=Expect(verdict=Outcome.FAIL) if self.must_fail else None,
+        )
+
+    @property
+    def keys(self) -> list[Key]:
+        return [key for key, _ in self.case.rubric.questions()]
+
+    def ballots(self, output: int) -> tuple[Ballot, ...]:
+        rows = []
+        for place, answers in enumerate(self.looks[output]):
+            marks = {
+                key: Mark(one)
+                for key, one in zip(self.keys, answers, strict=False)
+                if one is not None
+            }
+            if marks:
+                rows.append(Ballot(judge=f"j{place}", marks=marks))
+        return tuple(rows)
+
+    def belief(self) -> CaseBelief:
+        case, scorer = self.case, Scorer(self.case.rubric)
+
+        def ended(number: int) -> Attempt | None:
+            output = self.given[number - 1]
+            if output is None:
+                return target_failed(number, "it is down")
+            ballots = self.ballots(output)
+            return judge_attempt(number, scorer.card(ballots), case) if ballots else None
+
+        def ballots_of(number: int) -> tuple[Ballot, ...]:
+            output = self.given[number - 1]
+            return () if output is None else self.ballots(output)
+
+        tried = CaseAttempts(
+            case=case,
+            scorer=scorer,
+            ended_of=ended,
+            ballots_of=ballots_of,
+            under_way={},
+            digest_of=lambda number: str(self.given[number - 1]),
+        )
+        return tried.belief(range(1, case.attempts + 1))
+
+    # -- by counting
+
+    @property
+    def outputs(self) -> list[int]:
+        return sorted({one for one in self.given if one is not None})
+
+    def text(self, output: int) -> TextBelief:
+        return TextBelief(self.case.rubric).see_all(self.ballots(output))
+
+    def states(self) -> list[tuple[bool, ...]]:
+        """The states of the items of every output in which it passes."""
+        size, outputs = len(self.keys), self.outputs
+        best = self.best if self.rule is AttemptRule.BEST and len(self.given) > 1 else None
+        found = []
+        for truth in product((True, False), repeat=size * len(outputs)):
+            by_output = {
+                output: truth[place * size : (place + 1) * size]
+                for place, output in enumerate(outputs)
+            }
+            if self.passes(by_output, best):
+                found.append(truth)
+        return found
+
+    def passes(self, truth: dict[int, tuple[bool, ...]], best: int | None) -> bool:
+        """What its rule says of the true answers. Of `best` the marks say which attempt decides."""
+        case, scorer = self.case, Scorer(self.case.rubric)
+        attempts = []
+        for number, output in enumerate(self.given, 1):
+            if output is None:
+                attempts.append(target_failed(number, "it is down"))
+            else:
+                marks = {k: Mark(met) for k, met in zip(self.keys, truth[output], strict=True)}
+                card = scorer.card([Ballot(judge="truth", marks=marks)])
+                attempts.append(judge_attempt(number, card, case))
+        if best is not None:
+            return attempts[best - 1].status is Status.PASSED
+        return result_of(attempts, case).status is Status.PASSED
+
+    @property
+    def best(self) -> int | None:
+        scorer = Scorer(self.case.rubric)
+        cards = {
+            number: scorer.card(self.ballots(output))
+            for number, output in enumerate(self.given, 1)
+            if output is not None
+        }
+        return max(cards, key=lambda n: (cards[n].low, cards[n].high, -n)) if cards else None
+
+
+class Counted:
+    """A case with the answers to each of its items, and the states in which it passes."""
+
+    def __init__(self, case: Drawn) -> None:
+        texts = [case.text(output) for output in case.outputs]
+        self.must_fail = case.must_fail
+        self.histories = [text.history(key) for text in texts for key in case.keys]
+        self.states = case.states()
+
+    def chance(self, model: ErrorModel, share: float) -> float:
+        odds = [met_odds(Assumption(model, share), one) for one in self.histories]
+        return sum(
+            prod(odd if met else 1.0 - odd for met, odd in zip(truth, odds, strict=True))
+            for truth in self.states
+        )
+
+    def log_of_answers(self, model: ErrorModel, share: float) -> float:
+        found = [model.likelihood(one) for one in self.histories]
+        return sum(log(share * one.met + (1.0 - share) * one.unmet) for one in found)
+
+
+def counted(drawn: Sequence[Drawn], need: int) -> float:
+    """P(enough cases pass), over every assumption and every state."""
+    cases = [Counted(one) for one in drawn]
+    apart = MET_SHARES if any(one.must_fail for one in cases) else (0.5,)
+    logs, chances = [], []
+    for model, share, other in product(MODELS, SUITE_SHARES, apart):
+        shares = [other if one.must_fail else share for one in cases]
+        logs.append(
+            sum(one.log_of_answers(model, of) for one, of in zip(cases, shares, strict=True))
+        )
+        count = [1.0]
+        for one, of in zip(cases, shares, strict=True):
+            chance = one.chance(model, of)
+            count = [
+                (count[n] * (1.0 - chance) if n < len(count) else 0.0)
+                + (count[n - 1] * chance if n else 0.0)
+                for n in range(len(count) + 1)
+            ]
+        chances.append(sum(count[need:]))
+    weights = [exp(one - max(logs)) for one in logs]
+    return sum(map(mul, weights, chances)) / sum(weights)
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> Drawn:
+    number = draw(st.integers(0, len(RUBRICS) - 1))
+    items = len(list(RUBRICS[number].questions()))
+    rule = draw(st.sampled_from(AttemptRule))
+    attempts = draw(st.integers(1, 3))
+    kinds = st.integers(0, 1)
+    if rule is not AttemptRule.MEAN and attempts > 1:
+        kinds = st.none() | kinds  # type: ignore[assignment]
+    given_ = tuple(draw(kinds) for _ in range(attempts))
+    first = st.tuples(*[st.booleans()] * items)
+    more = st.lists(st.tuples(*[st.none() | st.booleans()] * items), max_size=2)
+    looks = tuple((draw(first), *draw(more)) for _ in range(2))
+    must_fail = attempts == 1 and draw(st.booleans())
+    return Drawn(number, rule, given_, looks, must_fail)
+
+
+@given(st.lists(drawn(), min_size=1, max_size=3), st.integers(1, 3))
+def test_a_suite_is_as_probable_as_its_states(cases: list[Drawn], need: int) -> None:
+    beliefs = [one.belief() for one in cases]
+    need = min(need, len(cases))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(verdict, "NEGLIGIBLE", 0.0)
+        found = SuiteBelief(beliefs, need).chance
+    expected = counted(cases, need)
+    assert found is not None, "every case has a look or is certain"
+    assert found.low == found.chance == found.high
+    if all(one.certain is not None for one in beliefs):
+        assert found.chance == round(expected, 9) in (0.0, 1.0)
+    else:
+        # How judges err is learned from cases that have to fail by the shares of suites, and how many
+        # of them do by those of single texts.
+        near = 0.02 if any(one.must_fail for one in cases) else 1e-9
+        assert abs(found.chance - min(max(expected, CLOSE), 1.0 - CLOSE)) < near
