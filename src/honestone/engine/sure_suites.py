@@ -343,7 +343,10 @@ class SuiteAsking:
         if lone:
             return await self._take(by_need(lone, self._waiting)[: min(self._at_once, left)])
         matters, more = self._open(belief, asked)
-        if self._begun < len(self._cases) and self._wants_more(belief, matters, more):
+        widest = max([*matters.values(), *more.values()], default=0.0)
+        # Cases that are open hardly decide it, or are settled.
+        wants_more = self.asks_all or belief.at_least(STEADY) < self.need or widest < SETTLED
+        if self._begun < len(self._cases) and wants_more:
             await self._let_in(lambda: self._begin_cases(self._first_at_once))
             return None
         wanted = self._next_attempts(belief, matters, more)
@@ -505,13 +508,6 @@ class SuiteAsking:
         if any(not one.seen and one.is_askable for one in self._waiting.values()):
             return True
         return bool(self._unknown(belief, self._cases))
-
-    def _wants_more(
-        self, belief: SuiteBelief, matters: Mapping[Key, float], more: Mapping[str, float]
-    ) -> bool:
-        """Whether the cases that are open hardly decide it, or are settled."""
-        widest = max([*matters.values(), *more.values()], default=0.0)
-        return self.asks_all or belief.at_least(STEADY) < self.need or widest < SETTLED
 
     async def _take(self, keys: Sequence[Key]) -> str | None:
         found = [self._waiting[key] for key in keys]
