@@ -135,3 +135,13 @@ def test_the_same_suite_again_asks_no_one_and_states_the_same(
     assert first["usage"]["judge_calls"] >= 20
     assert again["usage"]["judge_calls"] == 0
     assert first["belief"] == again["belief"]
+
+
+def test_a_lock_says_the_bar_as_it_is_written(asked: Desk) -> None:
+    """95, not the 19/20 that is hashed."""
+    asked.file("rubric.yaml", RUBRIC.replace("rubric: 1", "rubric: 1\nsure: 95"))
+    judge = ("--judge", asked.judge("one", answers(True, True)).spec)
+    assert asked.run("rubric", "lock", "rubric.yaml", *judge).code == 0
+    lower = ("eval", "text.md", "-r", "rubric.yaml", *judge, "--locked", "--sure", "90")
+    found = asked.run(*lower)
+    assert found.code == 2 and "rubric.sure: 95 became 90" in found.err

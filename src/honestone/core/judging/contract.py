@@ -169,7 +169,7 @@ def _label(ours: Sequence[object], theirs: Sequence[object], index: int) -> str:
 def _written(path: str, value: object) -> str:
     """Bars and weights as people write them: 70, not the 7/10 that is hashed."""
     name = path.rpartition(".")[2]
-    if name in ("threshold", "floor", "weight") and isinstance(value, str):
+    if name in ("threshold", "floor", "weight", "sure") and isinstance(value, str):
         try:
             number = Fraction(value) * (1 if name == "weight" else 100)
         except ValueError:
