@@ -308,6 +308,7 @@ def test_a_test_that_was_not_run_makes_nothing_sure() -> None:
     assert told.state.chance("v0", VAL, TEST).chance >= LEAST_STATED
     stated = told.state.stated("v0")
     assert stated is not None and stated.probability < LEAST_STATED and stated.not_asked == 4
+    assert stated.contrary == "too few cases of val or of test pass"
 
 
 def test_marks_that_pass_are_not_enough() -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
 import honestone
+from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.app.judging.evaluated import Evaluated
 from honestone.integrations.gepa import RubricEvaluator
-from honestone.ports import Usage
-from honestone.testing import ScriptedJudge
+from honestone.ports import Completion, Prompt, Usage
+from honestone.testing import ScriptedJudge, ScriptedModel, fill_in
 
 RUBRIC: dict[str, Any] = {
     "threshold": 75,
@@ -215,3 +218,37 @@ def test_a_text_waits_for_the_money_that_another_one_holds(
     others[0].join()
     assert evaluator.calls == sum(judge.calls for judge in judges) >= 4
     assert evaluator.usd == pytest.approx(0.01 * evaluator.calls) and evaluator.usd <= 0.2
+
+
+def test_a_long_text_gets_its_looks_after_a_short_one(tmp_path: Path) -> None:
+    """What the short one cost is no limit of the long one: GEPA would rank by who came first."""
+
+    def judges() -> list[PromptedJudge]:
+        return [PromptedJudge(name, ScriptedModel(priced(name), name=name)) for name in "ab"]
+
+    def priced(name: str) -> Callable[[Prompt], Completion]:
+        def step(prompt: Prompt) -> Completion:
+            is_wrong = name == "a" and prompt.draw == 0
+            reply = fill_in(
+                lambda requirement: not (is_wrong and "pear" in requirement),
+                suggestion=f"{name} {prompt.draw}",
+            )(prompt)
+            return Completion(text=reply, usage=Usage(usd=len(prompt.text) / 1e6), model="m")
+
+        return step
+
+    def scored(folder: str, *texts: str) -> tuple[float, int]:
+        evaluator = RubricEvaluator(
+            RUBRIC | {"threshold": 100},
+            judges=judges(),
+            store=tmp_path / folder,
+            max_usd=100.0,
+            sure=97,
+        )
+        for text in texts[:-1]:
+            evaluator(text)
+        before = evaluator.calls
+        return evaluator(texts[-1])[0], evaluator.calls - before
+
+    long = "a long text " * 2_000
+    assert scored("after", "short", long) == scored("alone", long)

@@ -54,10 +54,13 @@ class _Asked(NamedTuple):
 
 
 class _Grant(NamedTuple):
-    """What one text may cost: calls, and US dollars where these are limited."""
+    """What one text may cost: calls, and US dollars where these are limited. `is_part`: more money was
+    left, which other texts may need meanwhile.
+    """
 
     calls: int
     usd: float | None
+    is_part: bool = False
 
 
 class _Budget(Struct):
@@ -92,13 +95,13 @@ class _Budget(Struct):
         the money that is left before a price is known.
         """
         calls = most_calls if self.calls_left is None else min(most_calls, self.calls_left)
-        usd = self.usd_left
+        left = usd = self.usd_left
         if usd is not None and self.dearest is not None:
             usd = min(usd, self.dearest * calls)
         self.granted += 1
         self.calls += calls
         self.held_usd += usd or 0.0
-        return _Grant(calls, usd)
+        return _Grant(calls, usd, is_part=usd != left)
 
     def settle(self, grant: _Grant, calls: int, usd: float) -> None:
         """What a text took of its grant."""
@@ -187,6 +190,26 @@ class RubricEvaluator:
             if asked in self._known:
                 return self._known[asked]
             grant = self._take()
+        found, calls = self._evaluated(asked, grant)
+        # A text that costs more than those before it: its looks are on record, so that what is
+        # granted again pays for the missing ones alone.
+        while self._was_cut_off(found, grant, calls):
+            with self._lock:
+                grant = self._take()
+            found, calls = self._evaluated(asked, grant)
+        with self._lock:
+            # What no judge answered is asked again: the reason may have passed.
+            if found.expected is not None:
+                self._known[asked] = found
+        return found
+
+    def _was_cut_off(self, found: Evaluated, grant: _Grant, calls: int) -> bool:
+        """Whether a text is open because its part of the money was used up."""
+        is_open = found.verdict == "inconclusive" and 0 < calls < grant.calls
+        return is_open and grant.is_part and not self._options.get("fresh")
+
+    def _evaluated(self, asked: _Asked, grant: _Grant) -> tuple[Evaluated, int]:
+        """What is found for a grant, and how many calls it took."""
         usage = UsageDoc(judge_calls=grant.calls)
         try:
             found = evaluate(
@@ -204,11 +227,7 @@ class RubricEvaluator:
             with self._lock:
                 self._budget.settle(grant, usage.judge_calls, usage.usd or 0.0)
                 self._lock.notify_all()
-        with self._lock:
-            # What no judge answered is asked again: the reason may have passed.
-            if found.expected is not None:
-                self._known[asked] = found
-        return found
+        return found, usage.judge_calls
 
     def _take(self) -> _Grant:
         """What one text may cost. Waits where texts under way hold what is left: most of it comes

@@ -425,3 +425,12 @@ def test_a_probability_takes_no_quorum_s_place() -> None:
     sure = StatedBelief(probability=0.99, target=0.9, looks=2, decided=True)
     assert believed(gate, sure) == gate
     assert believed(Verdict(Outcome.INCONCLUSIVE), sure).outcome is Outcome.PASS
+
+
+def test_the_bar_and_what_is_left_of_it_decide_alike() -> None:
+    """A tenth is as much below 90 % as nine tenths are at it, whatever binary fractions make of it."""
+    for target in (0.7, 0.8, 0.9, 0.95):
+        passes, fails = (
+            StatedBelief(probability=one, target=target) for one in (target, round(1.0 - target, 2))
+        )
+        assert (passes.outcome, fails.outcome) == (Outcome.PASS, Outcome.FAIL), target

@@ -86,7 +86,7 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
             return None
         if self.probability >= self.target:
             return Outcome.PASS
-        return Outcome.FAIL if self.probability <= 1.0 - self.target else Outcome.INCONCLUSIVE
+        return Outcome.FAIL if 1.0 - self.probability >= self.target else Outcome.INCONCLUSIVE
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -285,6 +285,7 @@ class SuiteBeliefState(SuiteLoopState):
                 looks=sum(looks.values()),
                 rests_on=tuple(rows),
                 subject="enough cases of val and of test pass",
+                contrary="too few cases of val or of test pass",
                 not_asked=self._not_asked(version),
             )
         )
