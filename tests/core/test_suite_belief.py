@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.core.strategies import ballot, checked, yes_no
+from tests.core.strategies import rubric as rubric_of
 
 from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.stated import EVEN
@@ -19,6 +21,7 @@ from honestone.core.belief.verdict import TextBelief
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import LEAST_STATED, DeliveryRule
 from honestone.core.events import (
+    AttemptAnswers,
     BallotCast,
     CaseAnswers,
     EditProposed,
@@ -30,7 +33,7 @@ from honestone.core.events import (
     VersionRejected,
 )
 from honestone.core.json_value import JsonObject
-from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.spend import Spend
 from honestone.core.loop import suite_belief
@@ -216,6 +219,32 @@ def test_a_text_of_two_cases_is_one_look() -> None:
     told.looked("v0", TEST, same)
     assert told.state.chance("v0", VAL) == known
     assert all(not one.ballots for one in told.state.answers["v0", TEST])
+
+
+def test_what_code_found_holds_for_every_case_with_a_text() -> None:
+    """Code fails two texts that four cases gave in their attempts. The mean of each fails, though a
+    judge likes all else; also where an event that follows has no answers of code.
+    """
+    told = Told(rubric=rubric_of(yes_no("a"), checked("c", required=True)))
+    code, look = ballot(CHECK, {"c": False}), ballot("j", {"a": True})
+    for ballots in ((code, look), ()):
+        parts = tuple(AttemptAnswers(text=text, ballots=ballots) for text in ("one", "two"))
+        cases = [
+            CaseAnswers(case=id, text="", rubric="r", rule="mean", attempts=parts)
+            for id in IDS[VAL]
+        ]
+        results = [TaskResult(task_id=id, passed=False, score=None, details="") for id in IDS[VAL]]
+        told.add(
+            BallotCast(
+                version="v0",
+                role="panel",
+                ballot=ballot_of(VAL, results),
+                spend=Spend(),
+                cases=told.state.new_looks(cases),
+            )
+        )
+        assert told.state.chance("v0", VAL).high < 1e-9
+    assert told.state.looks_at == {"one": [look], "two": [look]}
 
 
 def test_texts_of_other_versions_tell_of_judges_only() -> None:

@@ -145,7 +145,8 @@ class SuiteBeliefState(SuiteLoopState):
         checks = tuple([ballot for ballot in part.ballots if ballot.judge == CHECK])
         looks = [ballot for ballot in part.ballots if ballot.judge != CHECK]
         self.looks_at.setdefault(part.text, []).extend(looks)
-        self.checks_of[part.text] = checks
+        if checks:
+            self.checks_of[part.text] = checks
         if part.certain is None and one.rubric in self.rubrics:
             text = self._texts.get(part.text)
             if text is None:
@@ -153,13 +154,15 @@ class SuiteBeliefState(SuiteLoopState):
             text.see_all(part.ballots)
 
     def new_looks(self, cases: Sequence[CaseAnswers]) -> tuple[CaseAnswers, ...]:
-        """The same without the looks that are on record, each text once."""
+        """The same without the looks that are on record, each text once. What code answered stays
+        with every case: it is no look, and costs nothing to repeat.
+        """
         seen = {text: {ballot.judge for ballot in looks} for text, looks in self.looks_at.items()}
 
         def new_of(part: AttemptAnswers) -> tuple[Ballot, ...]:
             known = seen.setdefault(part.text, set())
-            new = [ballot for ballot in part.ballots if ballot.judge not in known]
-            known.update(ballot.judge for ballot in new)
+            new = [one for one in part.ballots if one.judge == CHECK or one.judge not in known]
+            known.update(one.judge for one in new)
             return tuple(new)
 
         return tuple([one.with_ballots(new_of) for one in cases])
