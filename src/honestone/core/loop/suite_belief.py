@@ -207,7 +207,8 @@ class SuiteBeliefState(SuiteLoopState):
         known = self._known.means
         if one.texts not in known:
             ballots = [
-                [*self.checks_of[part.text], *self.looks_at[part.text]] for part in one.parts
+                [*self.checks_of.get(part.text, ()), *self.looks_at[part.text]]
+                for part in one.parts
             ]
             counts = [part.count for part in one.parts]
             known[one.texts] = pooled_text(self.rubrics[one.rubric], ballots, counts)
