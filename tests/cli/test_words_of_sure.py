@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from .desk import Desk
+from .desk import PYTHON, Desk
 from .test_suites import suite, target
 
 RUBRIC = """\
@@ -145,3 +145,42 @@ def test_a_lock_says_the_bar_as_it_is_written(asked: Desk) -> None:
     lower = ("eval", "text.md", "-r", "rubric.yaml", *judge, "--locked", "--sure", "90")
     found = asked.run(*lower)
     assert found.code == 2 and "rubric.sure: 95 became 90" in found.err
+
+
+@pytest.mark.slow
+def test_a_baseline_that_decides_alone_states_no_probability_of_a_bar(desk: Desk) -> None:
+    """One case fails on both sides, so that the run passes by the comparison, while it is sure that
+    not every case passes. What is stated is about the verdict, in every report.
+    """
+    desk.file("new.md", "apple\n")
+    desk.file("old.md", "pear\n")
+    cases = [f"{{id: c{n}, input: c{n}, rubric: [It says apple]}}" for n in range(4)]
+    fails = "{id: lost, input: lost, checks: [{contains: plum}]}"
+    suite(desk, *cases, fails, head="artifact: new.md\n")
+    made = f"cmd:{PYTHON} {desk.file('cat.py', 'import sys; print(open(sys.argv[1]).read())')}"
+    body = (
+        "met = 'apple' in request['output']\n"
+        "print(json.dumps({'criteria': {c['id']: {'met': met} for c in request['criteria']}}))"
+    )
+    judge = desk.judge("one", body).spec
+    args = ("eval", "suite.yaml", "--target", f"{made} {{ARTIFACT}}", "--judge", judge)
+    args = (*args, "--baseline", "old.md")
+
+    found = desk.run(*args, "--json")
+    report = found.json
+    belief = report["belief"]
+    assert (found.code, report["verdict"], report["min_pass_rate"]) == (0, "pass", None), found.err
+    assert (belief["probability"], belief["target"], belief["decided"]) == (None, None, None)
+    assert belief["better"] > 0.8 > belief["worse"]
+    assert belief["sentence"].endswith("% sure that it is better than the baseline")
+    for form in ("text", "markdown", "html"):
+        words = re.sub(r"<[^>]+>|\s+", " ", desk.run(*args, "--format", form).out)
+        assert belief["sentence"] in words, form
+        assert not re.search(r"% sure that (at least|fewer than)", words), form
+    junit = desk.run(*args, "--format", "junit").out
+    assert 'name="better"' in junit and 'name="probability"' not in junit
+    assert desk.run("runs", "--json").json[0]["probability"] is None
+
+    barred = desk.run(*args, "--min-pass-rate", "0.8", "--json").json["belief"]
+    assert barred["probability"] > 0.5 and barred["better"] == belief["better"]
+    assert "at least 4 of 5 cases pass" in barred["sentence"]

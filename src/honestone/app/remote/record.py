@@ -195,9 +195,9 @@ class WatchedRecord(SuiteRecord):
         return self._tally
 
     @property
-    def belief(self) -> StatedBelief | None:
+    def bar_belief(self) -> StatedBelief | None:
         assert self.tally is not None
-        return super().belief
+        return super().bar_belief
 
 
 def _is_bad(one: CaseRecord) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import ceil, log
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -70,6 +70,18 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     contrary: str = "the contract is not met"
     not_asked: int = 0
 
+    def beside(self, better: float | None, worse: float | None, *, is_alone: bool) -> Stated:
+        """With what a comparison says. `is_alone`: it alone is the verdict, and no bar."""
+        if not is_alone:
+            return replace(self, better=better, worse=worse)
+        return SideBelief(
+            looks=self.looks,
+            max_looks=self.max_looks,
+            rests_on=self.rests_on,
+            better=better,
+            worse=worse,
+        )
+
     @property
     def judges(self) -> int:
         return sum(one.kind == "looks" for one in self.rests_on)
@@ -87,6 +99,28 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
         if self.probability >= self.target:
             return Outcome.PASS
         return Outcome.FAIL if 1.0 - self.probability >= self.target else Outcome.INCONCLUSIVE
+
+
+class SideBelief(Struct, frozen=True, kw_only=True):
+    """How sure it is that one side is better than its baseline, where the comparison alone is the
+    verdict: no share of cases has to pass, so that no probability of that is stated.
+
+    `better`, `worse`: 0-1, by more than nothing; None where that is not known. `looks`, `max_looks`
+    and `rests_on` are those of `StatedBelief`.
+    """
+
+    looks: int = 0
+    max_looks: int | None = None
+    rests_on: tuple[Ground, ...] = ()
+    better: float | None = None
+    worse: float | None = None
+
+    @property
+    def probability(self) -> None:
+        return None
+
+
+Stated: TypeAlias = StatedBelief | SideBelief
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -289,6 +323,17 @@ def _with_grounds(belief: StatedBelief, claim: str) -> str:
         limit = (belief.max_looks or belief.looks) + belief.more_looks
         more = f"about {belief.more_looks} more would tell (--max-looks {limit})"
     return f"{claim}, {asked}, {after}; {more}"
+
+
+def side_sentence(better: float | None, worse: float | None) -> str:
+    """`96% sure that it is better than the baseline`, or worse: the likelier of the two. Empty where
+    nothing is known.
+    """
+    if better is None or worse is None:
+        return ""
+    if better >= worse:
+        return f"{chance_words(better)} that it is better than the baseline"
+    return f"{chance_words(worse)} that it is worse than the baseline"
 
 
 def percent_words(share: float) -> str:

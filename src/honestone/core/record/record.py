@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from honestone.core.belief.cases.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
-from honestone.core.belief.stated import StatedBelief, belief_of, believed, likelier
+from honestone.core.belief.stated import Stated, StatedBelief, belief_of, believed, likelier
 from honestone.core.events import (
     AttemptAnswers,
     AttemptJudged,
@@ -508,16 +508,29 @@ class SuiteRecord:
         return SuiteBar(least=started.min_pass_rate, sure=started.sure, max_looks=started.max_looks)
 
     @property
-    def belief(self) -> StatedBelief | None:
+    def bar_belief(self) -> StatedBelief | None:
         """How sure it is that enough cases pass; None where nothing was judged. It is kept until
         more is on record.
         """
         if self._belief is None:
             self._belief = (suite_belief(beliefs_of(self.each()), self.bar),)
-        found = self._belief[0]
-        if found is None or self.compared is None or self.compared.better is None:
+        return self._belief[0]
+
+    @property
+    def belief(self) -> Stated | None:
+        """How sure it is that what the verdict asks for is so; None where nothing was judged. Where
+        a baseline decides alone, that is about the two sides, and not about a share of cases.
+        """
+        found, sides = self.bar_belief, self.compared
+        if found is None or sides is None:
             return found
-        return replace(found, better=self.compared.better, worse=self.compared.worse)
+        return found.beside(sides.better, sides.worse, is_alone=self.is_decided_by_baseline)
+
+    @property
+    def is_decided_by_baseline(self) -> bool:
+        """Whether the comparison alone is the verdict: no share of cases was asked for."""
+        is_compared = self.compared is not None and self.compared.verdict is not None
+        return is_compared and not self.started.min_given and not self.is_rescored
 
     def chances(self) -> Chances:
         cases = beliefs_of(self.each())
@@ -535,7 +548,7 @@ class SuiteRecord:
             tally.rates, least=self.started.min_pass_rate, is_cut_short=tally.is_cut_short
         )
         if self.started.sure is not None:
-            found = believed(found, self.belief)
+            found = believed(found, self.bar_belief)
         left_out = len(self.started.left_out)
         if found.outcome is not Outcome.PASS or not left_out:
             return found

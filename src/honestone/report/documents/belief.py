@@ -8,12 +8,14 @@ from msgspec import UNSET, Struct, UnsetType
 
 from honestone.core.belief.stated import (
     Ground,
+    SideBelief,
+    Stated,
     StatedBelief,
     doubt,
+    side_sentence,
     sure_percent,
     sure_sentence,
 )
-from honestone.core.numbers import chance_words
 
 UNSURE: Final = "UNSURE"
 
@@ -48,7 +50,8 @@ class GroundDoc(Struct, frozen=True, kw_only=True):
 class BeliefDoc(Struct, frozen=True, kw_only=True):
     """How sure it is that the contract is met, by every answer of judges and of code.
 
-    `probability`: 0-1; exactly 0 or 1 where code alone decides
+    `probability`: 0-1; exactly 0 or 1 where code alone decides; `null` where a baseline decides and
+        no `--min-pass-rate` is asked for: then `better` and `worse` are what is stated
     `target`: the bar that `sure` asks for, 0-1; `null` where nothing asks for one
     `looks`, `max_looks`: calls of judges that gave marks, and the most there may be
     `decided`: whether the bar was reached, either way; `null` without a bar
@@ -60,7 +63,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     `sentence`: the same in words
     """
 
-    probability: float
+    probability: float | None
     target: float | None = None
     looks: int = 0
     max_looks: int | None = None
@@ -72,9 +75,11 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     sentence: str = ""
 
     @classmethod
-    def of(cls, belief: StatedBelief | None) -> BeliefDoc | None:
+    def of(cls, belief: Stated | None) -> BeliefDoc | None:
         if belief is None:
             return None
+        if isinstance(belief, SideBelief):
+            return cls._of_side(belief)
         return cls(
             probability=belief.probability,
             target=belief.target,
@@ -88,9 +93,23 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
             sentence=sure_sentence(belief),
         )
 
+    @classmethod
+    def _of_side(cls, belief: SideBelief) -> BeliefDoc:
+        return cls(
+            probability=None,
+            looks=belief.looks,
+            max_looks=belief.max_looks,
+            rests_on=[GroundDoc.of(one) for one in belief.rests_on],
+            better=UNSET if belief.better is None else belief.better,
+            worse=UNSET if belief.worse is None else belief.worse,
+            sentence=side_sentence(belief.better, belief.worse),
+        )
+
     @property
     def percent(self) -> str:
-        """`97% sure`."""
+        """`97% sure`; empty where no probability is stated."""
+        if self.probability is None:
+            return ""
         return sure_percent(StatedBelief(probability=self.probability, target=self.target))
 
     @property
@@ -105,6 +124,8 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
 
     def doubt(self, verdict: str) -> str:
         """What contradicts a verdict; empty where nothing does."""
+        if self.probability is None:
+            return ""
         subject = self.sentence.partition(" that ")[2].partition(" (")[0] or "the contract is met"
         stated = StatedBelief(probability=self.probability, target=self.target, subject=subject)
         return doubt(verdict, stated)
@@ -114,22 +135,21 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
         if not self.is_stated:
             return []
         against = self.doubt(verdict)
-        sentences = [self.sentence]
-        sentences += [self.better_words] if self.better_words else []
+        # Where a baseline decides alone, the sentence is about the sides itself.
+        sentences = [one for one in dict.fromkeys((self.sentence, self.better_words)) if one]
         return sentences + ([f"{UNSURE}: {against}"] if against else [])
 
 
 def better_words(better: float | UnsetType, worse: float | UnsetType) -> str:
     """The likelier of the two; empty where nothing is known."""
-    if better is UNSET or worse is UNSET:
-        return ""
-    if better >= worse:
-        return f"{chance_words(better)} that it is better than the baseline"
-    return f"{chance_words(worse)} that it is worse than the baseline"
+    return side_sentence(
+        None if isinstance(better, UnsetType) else better,
+        None if isinstance(worse, UnsetType) else worse,
+    )
 
 
 def chance_in(belief: BeliefDoc | None) -> float | None:
-    """Its probability; None where nothing was judged."""
+    """Its probability; None where nothing was judged, and where it states none."""
     return None if belief is None else belief.probability
 
 

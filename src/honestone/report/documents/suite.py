@@ -300,7 +300,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
         `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open
         tasks could tip it
     `belief`: how sure it is that the bar is met; with a baseline also that this side is better, and
-        that it is worse; `null` where nothing was judged
+        that it is worse, and without a bar only that; `null` where nothing was judged
     `pass_rate`, `pass_rate_interval`: 0-1, over cases that were not skipped; `null` when one of
         them is undecided, and what is known
     `min_pass_rate`: the share that has to pass; `null` where a baseline decides alone
@@ -386,11 +386,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def belief_words(self) -> list[str]:
-        """How sure the verdict is, and what contradicts it. Where a baseline decides alone, whether
-        this side is better.
-        """
-        if self.belief is not None and self.compared and self.min_pass_rate is None:
-            return [self.belief.better_words] if self.belief.better_words else []
+        """How sure the verdict is, and what contradicts it."""
         return belief_words(self.belief, self.verdict)
 
     @property

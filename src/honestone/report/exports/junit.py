@@ -181,8 +181,15 @@ def _forgiven(test: _Test) -> _Test:
 
 
 def _sure(belief: BeliefDoc | None) -> list[tuple[str, str]]:
-    """How sure a verdict is, as a property."""
-    return [] if belief is None else [("probability", repr(belief.probability))]
+    """How sure a verdict is, as properties; with a baseline also that this side is better."""
+    if belief is None:
+        return []
+    found = {
+        "probability": belief.probability,
+        "better": belief.better,
+        "worse": belief.worse,
+    }
+    return [(name, repr(one)) for name, one in found.items() if isinstance(one, float)]
 
 
 def _known(

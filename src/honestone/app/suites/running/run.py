@@ -66,14 +66,14 @@ class SuiteResult(DocumentResult):
 
     @property
     def belief(self) -> BeliefDoc | None:
-        """How sure it is that enough cases pass, and what that rests on; None where nothing was
-        judged.
+        """How sure it is that enough cases pass, or with a baseline that this side is better, and
+        what that rests on; None where nothing was judged.
         """
         return self.report.belief
 
     @property
     def probability(self) -> float | None:
-        """The probability (0-1) that enough cases truly pass."""
+        """The probability (0-1) that enough cases truly pass; None where a baseline decides alone."""
         return None if self.belief is None else self.belief.probability
 
     @property
