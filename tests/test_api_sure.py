@@ -411,3 +411,53 @@ def test_no_suite_is_decided_on_one_look() -> None:
     )
     assert found.verdict == "pass" and min(judges.looks.values()) == 2
     assert judges.looks["c3"] == max(judges.looks.values()) > 2
+
+
+class Broken(Judges):
+    """The target fails at some cases."""
+
+    def __init__(self, says: Callable[[str, int], bool], *broken: str) -> None:
+        super().__init__(says)
+        self._broken = broken
+
+    def target(self, input: str) -> str:
+        if input in self._broken:
+            raise RuntimeError("503 from the provider")
+        return input
+
+    def run(self, count: int, **options: Any) -> dict[str, Any]:
+        panel = [self.named("a"), self.named("b")]
+        options = {"sure": 95, **options}
+        return honestone.run_suite(
+            cases(count), target=self.target, judges=panel, **options
+        ).to_dict()
+
+
+@pytest.mark.parametrize("options", [{}, {"min_pass_rate": 0.5}, {"sure": None}])
+def test_targets_that_failed_are_no_failure(options: dict[str, Any]) -> None:
+    """Nothing is known of any case."""
+    world = Broken(lambda case, look: True, *(f"c{i}" for i in range(6)))
+    found = world.run(6, **options)
+    assert found["verdict"] == "inconclusive" and found.get("belief") is None
+
+
+def test_where_a_target_failed_a_suite_that_needs_every_case_is_open() -> None:
+    """The others get a look each and no more, since they decide nothing."""
+    world = Broken(lambda case, look: True, "c2")
+    found = world.run(6)
+    assert found["verdict"] == "inconclusive" and set(world.looks.values()) == {1}
+    assert not any(one["kind"] == "checks" for one in found["belief"]["rests_on"])
+    assert found["belief"]["sentence"].endswith("would not tell; 1 case without an output")
+
+
+@pytest.mark.parametrize("options", [{}, {"sure": None}])
+def test_enough_failures_beside_a_target_that_failed_fail_a_suite(options: dict[str, Any]) -> None:
+    """As they do by the marks alone: it would not pass if that case did."""
+    world = Broken(lambda case, look: False, "c2")
+    assert world.run(6, **options)["verdict"] == "fail"
+
+
+def test_enough_passes_beside_a_target_that_failed_pass_a_suite() -> None:
+    world = Broken(lambda case, look: True, "c2")
+    found = world.run(6, min_pass_rate=0.8)
+    assert found["verdict"] == "pass" and found["belief"]["probability"] >= 0.95

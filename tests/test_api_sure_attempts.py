@@ -343,3 +343,34 @@ def test_a_further_attempt_that_cannot_decide_is_not_run() -> None:
 
 def _all(request: Mapping[str, Any], *, met: bool) -> dict[str, Any]:
     return {"criteria": {c["id"]: {"met": met} for c in request["criteria"]}}
+
+
+@pytest.mark.parametrize("rule", ["pass@k", "pass^k", "mean", "best"])
+@pytest.mark.parametrize("sure", [95, None])
+def test_attempts_whose_targets_all_failed_fail_no_suite(rule: str, sure: int | None) -> None:
+    """Whatever the rule is."""
+    found = Sides(RuntimeError("it broke")).run(
+        rule, ["It is strong"], 2, [is_strong] * 3, sure=sure
+    )
+    assert found["verdict"] == "inconclusive" and statuses(found) == {"x": "target-error"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "output", "status"),
+    [
+        ("pass@k", "it is weak", "target-error"),
+        ("pass@k", "it is strong", "passed"),
+        ("pass^k", "it is weak", "failed"),
+        ("pass^k", "it is strong", "target-error"),
+    ],
+)
+@pytest.mark.parametrize("sure", [90, None])
+def test_an_attempt_whose_target_failed_leaves_open_what_the_others_do(
+    rule: str, output: str, status: str, sure: int | None
+) -> None:
+    """As by the marks alone."""
+    world = Sides(RuntimeError("it broke"), output)
+    found = world.run(rule, ["It is strong"], 2, [is_strong] * 3, sure=sure)
+    assert statuses(found) == {"x": status}
+    verdicts = {"passed": "pass", "failed": "fail", "target-error": "inconclusive"}
+    assert found["verdict"] == verdicts[status]

@@ -349,6 +349,8 @@ class SuiteAsking:
         if self._begun < len(self._cases) and wants_more:
             await self._let_in(lambda: self._begin_cases(self._first_at_once))
             return None
+        if self._is_lost(belief):
+            return "not asked: targets that failed leave no way to pass"
         wanted = self._next_attempts(belief, matters, more)
         if wanted:
             await self._let_in(lambda: self._open_next(wanted))
@@ -501,6 +503,15 @@ class SuiteAsking:
             return False
         is_met, is_out = chance.low >= self.target, chance.high <= self._out
         return self._seen >= LEAST_LOOKS and (is_met or is_out)
+
+    def _is_lost(self, belief: SuiteBelief) -> bool:
+        """Whether targets that failed leave no way to pass, and a failure is not likely either: looks
+        at the other cases would decide nothing.
+        """
+        chance = belief.chance
+        if belief.can_pass or chance is None or chance.high < EVEN:
+            return False
+        return not (self.asks_all and self._has_unseen(belief))
 
     def _has_unseen(self, belief: SuiteBelief) -> bool:
         if self._begun < len(self._cases):

@@ -54,7 +54,8 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     reached, either way; None without one. `more_looks`: about how many more looks would decide;
     None where that is not needed, not known, or no number of looks would. `better` and `worse`: than
     a baseline, by more than nothing. `subject` is what the sentence is about, and `contrary` what
-    holds where that does not.
+    holds where that does not. `not_asked`: cases that no judge looked at; `without_output`: those
+    whose target failed.
     """
 
     probability: float
@@ -69,6 +70,7 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     subject: str = "the contract is met"
     contrary: str = "the contract is not met"
     not_asked: int = 0
+    without_output: int = 0
 
     def beside(self, better: float | None, worse: float | None, *, is_alone: bool) -> Stated:
         """With what a comparison says. `is_alone`: it alone is the verdict, and no bar."""
@@ -305,10 +307,15 @@ def sure_sentence(belief: StatedBelief) -> str:
     if belief.outcome is Outcome.FAIL:
         contrary = replace(belief, probability=1.0 - belief.probability)
         claim = f"{sure_percent(contrary)} that {belief.contrary}"
-    if belief.not_asked:
-        left = _counted(belief.not_asked, "case")
-        return f"{_with_grounds(belief, claim)}; {left} not asked"
-    return _with_grounds(belief, claim)
+    left = [
+        f"; {_counted(count, 'case')} {what}"
+        for count, what in (
+            (belief.not_asked, "not asked"),
+            (belief.without_output, "without an output"),
+        )
+        if count
+    ]
+    return _with_grounds(belief, claim) + "".join(left)
 
 
 def _with_grounds(belief: StatedBelief, claim: str) -> str:

@@ -109,7 +109,7 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         if under_way is not None:
             return self._of_text(under_way.text, is_short=under_way.is_short)
         if ended is not None and ended.status is Status.TARGET_ERROR:
-            return CaseBelief(id, certain=False)
+            return CaseBelief.without_output(id)
         if not self.scorer.asks_judges:
             decided = ended is not None and ended.status in (Status.PASSED, Status.FAILED)
             passed = ended is not None and ended.status is Status.PASSED
@@ -133,7 +133,7 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         """Of an attempt whose target failed nothing is known: its scores may be anything."""
         id = self.case.id
         if all(self._is_target_error(number) for number in numbers):
-            return CaseBelief(id, certain=False)
+            return CaseBelief.without_output(id)
         texts = self.distinct(numbers)
         ballots = [self._ballots(number) for number in texts]
         text = pooled_text(self.case.rubric, ballots, list(texts.values()))
@@ -147,7 +147,7 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
     def _best(self, numbers: Sequence[int]) -> CaseBelief:
         rest = list(self.distinct([one for one in numbers if not self._is_target_error(one)]))
         if not rest:
-            return CaseBelief(self.case.id, certain=False)
+            return CaseBelief.without_output(self.case.id)
         attempts = {number: self.attempt(number) for number in rest}
         outcomes = {one.certain for one in attempts.values()}
         if outcomes in ({True}, {False}):

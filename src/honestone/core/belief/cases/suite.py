@@ -4,7 +4,7 @@ The assumptions about the judges are those of `verdict`; here they share the evi
 and the share of items that are met is learned over the cases too. Under one assumption the cases are
 independent, so the number that pass is a sum of unequal coins. A case without a look decides
 nothing: it counts as failed where a pass is in question, and as passed where a failure is. So does
-an attempt without one, where a case has several.
+an attempt without one, where a case has several, and what has no output since its target failed.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _TAIL: Final = 1e-12
 
 
 class CaseBelief(Struct, frozen=True):
-    """One case: `text` has the answers about its output. `certain`: what is known without a judge;
-    False where its target failed. `is_short`: its looks do not say whether it passes, as where
-    fewer judges answered than its rubric's quorum. `is_turned`: it passes where its output does not
+    """One case: `text` has the answers about its output. `certain`: what is known without a judge.
+    `is_short`: its looks do not say whether it passes, as where fewer judges answered than its
+    rubric's quorum. `is_down`: its target failed, so no look will say whether it passes. `is_turned`: it passes where its output does not
     meet the contract.
 
     `attempts`: those of a case that passes where `needed` of them do, each like a case of its own.
@@ -62,6 +62,12 @@ class CaseBelief(Struct, frozen=True):
     others: tuple[TextBelief, ...] = ()
     made_of: tuple[TextBelief, ...] = ()
     tries: int = 1
+    is_down: bool = False
+
+    @classmethod
+    def without_output(cls, id: str) -> CaseBelief:
+        """One whose target failed: it neither passes nor fails."""
+        return cls(id, is_short=True, is_down=True)
 
     @classmethod
     def sure(cls, id: str, *, passes: bool, others: Sequence[CaseBelief]) -> CaseBelief:
@@ -96,6 +102,13 @@ class CaseBelief(Struct, frozen=True):
         if self.attempts:
             return any(one.has_looks for one in self.attempts)
         return self.text is not None and bool(self.text.looks) and not self.is_short
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether it has enough attempts that are not settled without a pass."""
+        if self.attempts:
+            return sum(one.can_pass for one in self.attempts) >= self.needed
+        return self.certain is not False and not self.is_down
 
     @property
     def texts(self) -> Sequence[TextBelief]:
@@ -241,6 +254,11 @@ class SuiteBelief:
     def size(self) -> int:
         """How many cases there are."""
         return len(self._cases)
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether any answers of judges lead to a pass: targets that failed may leave none."""
+        return sum(one.can_pass for one in self._cases) >= self.need
 
     @property
     def chance(self) -> SuiteChance | None:
@@ -537,7 +555,8 @@ def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | N
     if not cases:
         return None
     need = bar.need(len(cases))
-    chance = SuiteBelief(cases, need).chance
+    suite = SuiteBelief(cases, need)
+    chance = suite.chance
     if chance is None:
         return None
     looks: dict[str, int] = {}
@@ -558,8 +577,9 @@ def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | N
         subject=f"at least {need:,} of {len(cases):,} cases pass",
         contrary=f"fewer than {need:,} of {len(cases):,} cases pass",
         not_asked=not_asked,
+        without_output=sum(one.is_down for one in cases),
     )
-    return settled(found)
+    return settled(found, is_exhausted=not suite.can_pass)
 
 
 def _stated(chance: SuiteChance, sure: Fraction | None) -> float:
