@@ -184,3 +184,19 @@ def test_a_baseline_that_decides_alone_states_no_probability_of_a_bar(desk: Desk
     barred = desk.run(*args, "--min-pass-rate", "0.8", "--json").json["belief"]
     assert barred["probability"] > 0.5 and barred["better"] == belief["better"]
     assert "at least 4 of 5 cases pass" in barred["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("more", "word"), [((), "COULD NOT BE JUDGED"), (("--sure", "99"), "UNDECIDED")]
+)
+def test_only_a_probability_that_was_asked_for_leaves_it_undecided(
+    desk: Desk, more: tuple[str, ...], word: str
+) -> None:
+    """Where a target failed an answer is missing: in the headline and in the list of runs."""
+    suite(desk, *(f"{{id: c{n}, input: c{n}}}" for n in range(3)), head="rubric: [It holds]\n")
+    body = "print(json.dumps({'criteria': {c['id']: {'met': True} for c in request['criteria']}}))"
+    breaks = target(desk, body="sys.exit(1) if text == 'c1' else print(text)").spec
+    judge = desk.judge("one", body).spec
+    found = desk.run("eval", "suite.yaml", "--target", breaks, "--judge", judge, *more)
+    assert found.code == 3 and re.search(rf"^\? {word}\b", found.out, re.MULTILINE), found.out
+    assert word.lower() in desk.run("runs").out.splitlines()[1]

@@ -26,6 +26,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
     seconds = max((event.seconds or 0.0 for event in log), default=0.0)
     title, score, low_confidence, left_out = None, None, False, 0
     probability: float | None = None
+    target: float | None = None
     pass_rate: float | None = None
     match first:
         case events.SuiteStarted():
@@ -49,7 +50,8 @@ def read_figures(store: Store, run: str) -> RunFigures:
             if _judged_count(log) == 1:
                 document = next(judged_documents(store, run))
                 score = document.score
-                probability = None if document.belief is None else document.belief.probability
+                if document.belief is not None:
+                    probability, target = document.belief.probability, document.belief.target
             pass_rate, low_confidence = _rate_and_confidence(first, log)
             left_out = first.left_out
         case events.TableStarted():
@@ -63,6 +65,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
         score=score,
         pass_rate=pass_rate,
         probability=probability,
+        target=target,
         usd=spend.usd,
         target_calls=spend.target_calls,
         judge_calls=spend.judge_calls,

@@ -174,9 +174,8 @@ def _path_from(subject: str, folder: PurePath) -> str:
 def _state(info: RunInfo, figures: RunFigures) -> str:
     """The verdict, or what a loop ended with where that says more: `plateau`."""
     is_partial = figures.left_out > 0
-    return state_phrase(
-        info.result or UNFINISHED, is_partial=is_partial, chance=figures.probability
-    )
+    chance = None if figures.target is None else figures.probability
+    return state_phrase(info.result or UNFINISHED, is_partial=is_partial, chance=chance)
 
 
 def _result(figures: RunFigures) -> str:

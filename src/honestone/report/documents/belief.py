@@ -149,8 +149,8 @@ def better_words(better: float | UnsetType, worse: float | UnsetType) -> str:
 
 
 def chance_in(belief: BeliefDoc | None) -> float | None:
-    """Its probability; None where nothing was judged, and where it states none."""
-    return None if belief is None else belief.probability
+    """Its probability, where one was asked for: what is open is undecided then. Else None."""
+    return None if belief is None or belief.target is None else belief.probability
 
 
 def belief_words(belief: BeliefDoc | None, verdict: str) -> list[str]:

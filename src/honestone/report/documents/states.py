@@ -23,7 +23,7 @@ def state_words(state: str, *, is_partial: bool = False, chance: float | None = 
     """A verdict, or what a loop ended with, as a headline: `DID NOT PASS`, `ROUND LIMIT`.
 
     `is_partial`: cases or rows were left out. A part that passed does not pass the whole. `chance`:
-    the probability of a pass, 0-1, where it is known: what has one was judged, and is open.
+    the probability of a pass, 0-1, where one was asked for: what has one was judged, and is open.
     """
     if state == "inconclusive" and chance is not None and 0.0 < chance < 1.0:
         return _UNDECIDED
