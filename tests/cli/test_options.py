@@ -121,6 +121,47 @@ def test_a_request_refuses_what_the_command_refuses(field: str, value: object, w
     assert str(refused.value).startswith(why)
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (
+            ("--share", "80%"),
+            "--share is '80%', but must be a number from 0 to 1: did you mean 0.8?",
+        ),
+        (("--share", "80"), "--share is 80.0, but must be from 0 to 1: did you mean 0.8?"),
+        (("--share", "0,8"), "did you mean 0.8?"),
+        (("--share", "most"), "--share is 'most', but must be a number from 0 to 1, such as 0.8"),
+        (("--share", "nan"), "--share is nan, but must be from 0 to 1, such as 0.8"),
+        (("--bar", "70%"), "--bar is '70%', but must be a number from 0 to 100: did you mean 70?"),
+        (("--bar", "170"), "--bar is 170.0, but must be from 0 to 100, such as 70"),
+        (("--sure", "95%"), "must be a number from 50 to 99.9: did you mean 95?"),
+        (("--looks", "1.5"), "--looks is '1.5', but must be a whole number from 1 to 20"),
+        (("--looks", "3.0"), "did you mean 3?"),
+        (("--looks", "0"), "--looks is 0, but must be from 1 to 20"),
+    ],
+)
+def test_a_wrong_number_gets_its_range_and_what_is_probably_meant(
+    words: tuple[str, str], why: str
+) -> None:
+    """In our words, and never in those of click ("is not a valid float range")."""
+
+    @click.command("try")
+    @from_parameters
+    def command(
+        share: Annotated[float | None, Option(min=0, max=1)] = None,
+        bar: Annotated[float | None, Option(min=0, max=100, show_range=False)] = None,
+        sure: Annotated[float | None, Option(metavar="50-99.9")] = None,
+        looks: Annotated[int | None, Option(min=1, max=20)] = None,
+    ) -> tuple[object, ...]:
+        return share, bar, sure, looks
+
+    with pytest.raises(click.UsageError) as refused:
+        command.main(list(words), standalone_mode=False)
+    assert why in refused.value.message
+    fine = ["--share", "1", "--bar", "0", "--sure", "95", "--looks", "20"]
+    assert command.main(fine, standalone_mode=False) == (1.0, 0.0, 95.0, 20)
+
+
 def test_what_a_command_alone_decides_is_not_built_from_what_was_typed() -> None:
     """`--require-calibration` of a loop is about its held-out judges, not about those that decide."""
     assert build(JudgingOptions, require_calibration=True).require_calibration is False

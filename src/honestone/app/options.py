@@ -132,7 +132,57 @@ class Declared(Struct, frozen=True, kw_only=True):
         if self.choices and self.kind is str and not self.is_many:
             choices = ", ".join(self.choices)
             return None if value in self.choices else f"{value!r}, but must be one of {choices}"
-        return None if self._is_within(value) else f"{value}, but must be {self._bounds}"
+        return (
+            None
+            if self._is_within(value)
+            else self._refused(f"{value}", f"{value}, but must be {self._bounds}")
+        )
+
+    def number(self, typed: str) -> int | float:
+        """The number that was typed. Raises ValueError for what is none within the bounds, with the
+        words of `problem`.
+        """
+        try:
+            number = self.kind(typed)
+        except ValueError:
+            noun = "a whole number" if self.kind is int else "a number"
+            wanted = f"{noun} {self._bounds or self._shown_range}".rstrip()
+            raise ValueError(self._refused(typed, f"{typed!r}, but must be {wanted}")) from None
+        if not self._is_within(number):
+            raise ValueError(self.problem(number))
+        assert isinstance(number, int | float)
+        return number
+
+    def _refused(self, typed: str, words: str) -> str:
+        """Why, and which number is probably meant, or one that is fine."""
+        meant = self._meant(typed)
+        if meant is not None:
+            return f"{words}: did you mean {meant}?"
+        example = _EXAMPLES.get(self._range)
+        return words if example is None or self.kind is int else f"{words}, such as {example}"
+
+    def _meant(self, typed: str) -> str | None:
+        """The number within the bounds that a percent, or one with a comma, stands for."""
+        text = typed.strip().removesuffix("%").rstrip().replace(",", ".")
+        try:
+            number = Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            return None
+        is_share = self._range == _SHARE
+        found = number / 100 if is_share and (number > 1 or "%" in typed) else number
+        if (self.kind is int and found.denominator != 1) or not self._is_within(found):
+            return None
+        return f"{float(found):g}"
+
+    @property
+    def _shown_range(self) -> str:
+        """The bounds that only the help shows, as `50-99.9`."""
+        low, _, high = (self.option.metavar or "").partition("-")
+        return f"from {low} to {high}" if low.isdecimal() and high else ""
+
+    @property
+    def _range(self) -> tuple[float | None, float | None]:
+        return self.option.min, self.option.max
 
     def _is_within(self, value: object) -> bool:
         """Neither NaN nor infinity is within bounds: as a limit they would be none."""
@@ -153,6 +203,11 @@ class Declared(Struct, frozen=True, kw_only=True):
         words += [] if option.min is None else [f"at least {option.min:g}"]
         words += [] if option.max is None else [f"at most {option.max:g}"]
         return " and ".join(words)
+
+
+_SHARE: Final = (0, 1)
+# A number within the bounds of a share, and of points.
+_EXAMPLES: Final[dict[tuple[float | None, float | None], str]] = {_SHARE: "0.8", (0, 100): "70"}
 
 
 class Group(Struct, frozen=True, kw_only=True):

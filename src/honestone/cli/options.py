@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
@@ -21,20 +20,35 @@ from honestone.app.options import (
     declared,
     parts,
 )
-from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
     pass
 
 
-class Amount(click.FloatRange):
-    """A number within a range. Neither NaN nor infinity is one: as a limit they would be none."""
+class Number(click.ParamType[int | float]):
+    """A number, within the bounds of its declaration."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a number with an end.", param, ctx)
-        return number
+    def __init__(self, declared: Declared) -> None:
+        self._declared = declared
+        self.name = "integer" if declared.kind is int else "float"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | float:
+        try:
+            return self._declared.number(str(value))
+        except ValueError as error:
+            raise click.UsageError(f"{self._declared.typed} is {error}", ctx) from None
+
+
+class Amount(Number, click.FloatRange):
+    """The same with its bounds in the help."""
+
+    def __init__(self, declared: Declared) -> None:
+        Number.__init__(self, declared)
+        option = declared.option
+        low = option.min if option.above is None else option.above
+        click.FloatRange.__init__(self, low, option.max, min_open=option.above is not None)
 
 
 class Quorum(click.ParamType[int | str]):
@@ -103,8 +117,6 @@ def make_param(one: Declared) -> click.Parameter:
     settings |= {"hidden": option.hidden, "multiple": one.is_many, "is_flag": one.kind is bool}
     if isinstance(option, StoreOption):
         settings |= {"expose_value": False, "callback": _keep_store}
-    elif not option.show_range:
-        settings["callback"] = partial(_refuse_what_is_excluded, one)
     names = [one.field, *filter(None, (option.short, one.typed))]
     return _Renamed(names, option.old_names, **settings)
 
@@ -124,27 +136,16 @@ class _Renamed(click.Option):
             self.opts = shown
 
 
-def _refuse_what_is_excluded(
-    one: Declared, _ctx: click.Context, _param: click.Parameter, value: object
-) -> object:
-    """The value, where its declaration takes it: the request would refuse it by its name in Python."""
-    why = one.problem(value)
-    if why is not None:
-        raise UsageError(f"{one.typed} is {why}")
-    return value
-
-
 def _click_type(one: Declared) -> Any:
     option = one.option
     if one.choices:
         return Quorum() if one.kind is int else click.Choice(one.choices)
     if one.kind is Path:
         return _FOLDER if option.is_folder else click.Path(path_type=Path)
-    low = option.min if option.above is None else option.above
-    if (low is None and option.max is None) or not option.show_range:
+    if one.kind not in (int, float):
         return one.kind
-    range_of: Any = click.IntRange if one.kind is int else Amount
-    return range_of(min=low, max=option.max, min_open=option.above is not None)
+    has_bounds = {option.min, option.above, option.max} != {None}
+    return Amount(one) if has_bounds and option.show_range else Number(one)
 
 
 _FOLDER: Final = click.Path(path_type=Path, exists=True, file_okay=False)

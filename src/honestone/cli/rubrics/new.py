@@ -51,10 +51,20 @@ def new(
         Option("Percent; all of them or none. [equal]", name="--weight", metavar="NAME=30"),
     ] = (),
     threshold: Annotated[
-        float | None, Option("The overall score to reach. [70]", metavar="0-100")
+        float | None,
+        Option(
+            "The overall score to reach. [70]", metavar="0-100", min=0, max=100, show_range=False
+        ),
     ] = None,
     floor: Annotated[
-        float | None, Option("What every criterion has to reach; 0 is off. [60]", metavar="0-100")
+        float | None,
+        Option(
+            "What every criterion has to reach; 0 is off. [60]",
+            metavar="0-100",
+            min=0,
+            max=100,
+            show_range=False,
+        ),
     ] = None,
     judge: Annotated[
         str | None,
