@@ -6,7 +6,7 @@ the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct, field
@@ -15,9 +15,10 @@ from honestone.core.belief.stated import (
     DEFAULT_LOOKS,
     StatedBelief,
     belief_of,
+    may_repeat,
     repeats,
 )
-from honestone.core.belief.verdict import ExpectedAnswer, TextBelief
+from honestone.core.belief.verdict import ExpectedAnswer, TextBelief, is_count
 from honestone.core.judging.ballot import Ballot, JudgeKind, Mark
 from honestone.core.judging.rubric import LEAST_LOOKS, Key, Rubric
 from honestone.core.judging.scorecard import Outcome
@@ -28,8 +29,8 @@ ONE_LOOK: Final[frozenset[JudgeKind]] = frozenset({"person", "agent", "recorded"
 LEAST_PRICE: Final = 0.02
 # A part of the criteria is asked where that costs at most so much of a look at all of them.
 PART_PRICE: Final = 0.75
-# By which a part grows until its answers would decide.
-_GROWTH: Final = 0.25
+# Of a rubric with fewer items no part is asked: it saves next to nothing.
+LEAST_ITEMS: Final = 12
 # Calls in a row without a mark after which a judge is not asked again.
 FAILURES: Final = 2
 
@@ -125,38 +126,55 @@ class Looking(Struct, kw_only=True):
         return self._best_of(worth, counts, {}) if worth else None
 
     def part(self, judge: str, size: Callable[[Sequence[str]], int | None]) -> tuple[str, ...]:
-        """The criteria that a further look of a judge asks: the fewest whose likelier answers decide
-        the verdict; empty for all of them, where no cheaper part would. `size`: what a look at some
+        """The criteria that a further look of a judge asks: few whose likelier answers decide the
+        verdict; empty for all of them, where no cheaper part would. `size`: what a look at some
         criteria costs (at all of them where none is named), None where that is not known.
 
         A part that would leave the verdict open is not asked: looks are limited, and one at
-        everything tells more.
+        everything tells more. Nor is it asked of a judge that may repeat itself, nor about a rubric
+        that is more than a count of its items.
         """
-        if judge not in self.looks or self.count < LEAST_LOOKS or self.is_short:
+        most = self._most_of_a_part(judge, size)
+        if most is None:
             return ()
         text = TextBelief(self.rubric).see_all(self.ballots)
         expected = text.next_answers(judge)
-        whole = size(()) if expected else None
-        if whole is None:
+        parts = list(_affordable(_by_worth(expected), size, most))
+        # Where the largest would leave it open, no other is tried.
+        if not parts or not self._is_decided_by(text, judge, expected, parts[-1]):
             return ()
-        ids = _by_worth(expected)
-        count = 1
-        while count < len(ids):
-            part = ids[:count]
-            cost = size(part)
-            if cost is None or cost > PART_PRICE * whole:
-                break
-            marks = {key: Mark(one.is_yes) for key, one in expected.items() if key[0] in part}
-            if self._would_decide(judge, marks):
-                return tuple(part)
-            count += max(int(count * _GROWTH), 1)
-        return ()
+        return next(part for part in parts if self._is_decided_by(text, judge, expected, part))
 
-    def _would_decide(self, judge: str, marks: Mapping[Key, Mark]) -> bool:
-        """Whether the verdict is decided if a judge gives these answers next."""
-        look = Ballot(judge=f"{judge}#", marks=marks, draw_of=judge)
-        belief = belief_of(self.rubric, [*self.ballots, look])
-        return belief is not None and bool(belief.decided)
+    def _most_of_a_part(
+        self, judge: str, size: Callable[[Sequence[str]], int | None]
+    ) -> float | None:
+        """What a part of the criteria may cost; None where none is asked, which is found out before
+        anything is worked out about the items.
+        """
+        looks = self.looks.get(judge)
+        if not looks or self.count < LEAST_LOOKS or self.is_short or may_repeat(looks):
+            return None
+        if not is_count(self.rubric) or sum(1 for _ in self.rubric.questions()) < LEAST_ITEMS:
+            return None
+        whole, least = size(()), size([_shortest(self.rubric)])
+        if whole is None or least is None or least > PART_PRICE * whole:
+            return None
+        return PART_PRICE * whole
+
+    def _is_decided_by(
+        self,
+        text: TextBelief,
+        judge: str,
+        expected: Mapping[Key, ExpectedAnswer],
+        part: Collection[str],
+    ) -> bool:
+        """Whether the verdict is decided if a judge gives the likelier answers to some criteria."""
+        marks = {key: Mark(one.is_yes) for key, one in expected.items() if key[0] in part}
+        chance = text.after(judge, marks).probability
+        if chance is None or self.rubric.sure is None:
+            return False
+        belief = StatedBelief(probability=chance, target=float(self.rubric.sure))
+        return belief.outcome is not Outcome.INCONCLUSIVE
 
     def _best_of(
         self, worth: Sequence[str], counts: Mapping[str, int], elsewhere: Mapping[str, int]
@@ -222,3 +240,26 @@ def _by_worth(expected: Mapping[Key, ExpectedAnswer]) -> list[str]:
     for (criterion, _), one in expected.items():
         found.setdefault(criterion, []).append(one.moves)
     return sorted(found, key=lambda id: -sum(found[id]) / len(found[id]))
+
+
+def _shortest(rubric: Rubric) -> str:
+    """The criterion that costs least to ask, by its items and then its words."""
+    found = (one for one in rubric.criteria if any(item.check is None for item in one.items))
+    return min(
+        found,
+        key=lambda one: (len(one.items), sum(len(item.requirement) for item in one.items)),
+    ).id
+
+
+def _affordable(
+    ids: Sequence[str], size: Callable[[Sequence[str]], int | None], most: float
+) -> Iterator[tuple[str, ...]]:
+    """The first criterion, the first two, four and so on, as long as that costs at most `most`."""
+    count = 1
+    while count < len(ids):
+        part = tuple(ids[:count])
+        cost = size(part)
+        if cost is None or cost > most:
+            return
+        yield part
+        count *= 2

@@ -209,29 +209,33 @@ def looks_at(ballots: Iterable[Ballot]) -> Mapping[str, list[Ballot]]:
 
 
 def alike(looks: Sequence[Ballot]) -> int:
-    """How many looks of one judge had the same reply as another of its looks."""
-    if len(looks) < LEAST_LOOKS:
+    """How many looks of one judge had the same reply as another of its looks. One at a part of the
+    criteria is compared with none: few answers agree where the replies to all would not.
+    """
+    replies = _whole_replies(looks)
+    if len(replies) < LEAST_LOOKS:
         return 0
-    return sum(_same_replies(looks, one) > 1 for one in looks)
+    return sum(replies.count(one) > 1 for one in replies)
 
 
 def repeats(looks: Sequence[Ballot]) -> bool:
     """Whether a judge gave one reply so often that it is not asked again about these bytes."""
-    return any(_same_replies(looks, one) >= REPEATS for one in looks)
+    replies = _whole_replies(looks)
+    return any(replies.count(one) >= REPEATS for one in replies)
 
 
-def _same_replies(looks: Sequence[Ballot], one: Ballot) -> int:
-    """How many of a judge's looks, itself among them, say the same as this one, to the last word.
-    A look at a part of the criteria says the same where it does so of that part.
+def may_repeat(looks: Sequence[Ballot]) -> bool:
+    """Whether the last look of a judge gives, to the last word, what an earlier one gave to the same
+    items. Looks at all criteria show whether it repeats itself.
     """
-    if not any(look.asked for look in looks):
-        return [look.marks for look in looks].count(one.marks)
-    return sum(_is_same(look.marks, one.marks) for look in looks)
+    if not looks:
+        return False
+    last = looks[-1].marks
+    return any(all(one.marks.get(key) == mark for key, mark in last.items()) for one in looks[:-1])
 
 
-def _is_same(first: Mapping[Key, Mark], second: Mapping[Key, Mark]) -> bool:
-    both = first.keys() & second.keys()
-    return bool(both) and all(first[key] == second[key] for key in both)
+def _whole_replies(looks: Sequence[Ballot]) -> list[Mapping[Key, Mark]]:
+    return [one.marks for one in looks if not one.asked]
 
 
 def all_repeat(ballots: Iterable[Ballot]) -> bool:

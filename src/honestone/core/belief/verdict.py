@@ -9,6 +9,7 @@ and `ContractModel` adds them up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property, lru_cache
 from itertools import product
 from math import exp, log, log2
@@ -33,8 +34,6 @@ SHARED_OF_SCORES: Final = 0.35
 NEGLIGIBLE: Final = 2e-3
 # Assumptions less probable than this do not count where items are compared.
 UNLIKELY: Final = 0.05
-# Items up to which a rubric that is no plain count is looked at item by item.
-_MOST_COMPARED: Final = 60
 # A probability that differs from certainty by less is certainty.
 CLOSE: Final = 1e-12
 
@@ -45,6 +44,9 @@ class Assumption(NamedTuple):
     errors: ErrorModel
     met_share: float
 
+
+# The history of an item of an item whose truth is taken for known.
+_SURE: Final[History] = (JudgeAnswers(-1, -1),)
 
 _ANY: Final = Assumption(MODELS[0], MET_SHARES[0])
 
@@ -171,6 +173,11 @@ def shape_of(rubric: Rubric) -> RubricShape:
             _SHAPES.clear()
         found = _SHAPES[id(rubric)] = RubricShape(rubric)
     return found
+
+
+def is_count(rubric: Rubric) -> bool:
+    """Whether what a rubric asks is a plain count of items that are answered yes or no."""
+    return shape_of(rubric).counted is not None
 
 
 class TextBelief:
@@ -389,55 +396,68 @@ class TextBelief:
         return found
 
     def next_answers(self, judge: str) -> dict[Key, ExpectedAnswer]:
-        """What a judge may answer next to each yes/no item. Empty where that is not known: for
-        items on a scale, and for large rubrics that are more than a count of items.
+        """What a judge may answer next to each item. Empty where the answers so far are no plain
+        count: elsewhere what an item turns is too dear to work out.
         """
-        counted = self._counted if self._is_plain else None
-        if self._anchored or (counted is None and len(self._questions) > _MOST_COMPARED):
+        if self.signature is None:
             return {}
-        moved = dict.fromkeys(self._yes_no, 0.0)
-        good = dict(moved)
-        places = self._places(counted)
+        places = self._places(judge)
+        found = dict.fromkeys(places.values(), (0.0, 0.0))
         for one, weight in assumptions(self.tallies).items():
-            odds = self._odds(one, {}) if weight >= UNLIKELY else {}
-            turns: dict[object, float] = {}
-            for key in moved:
-                history = self.history(key)
-                own = JudgeAnswers(*self._counts.get(key, {}).get((judge, False), (0, 0)))
+            met = {own.history: met_odds(one, own.history) for own in self.tallies}
+            turns: dict[tuple[int, History], float] = {}
+            for place, (good, moved) in found.items():
+                part, history, own = place
                 then = _next_answer(one, history, own)
-                good[key] += weight * then.yes
-                if odds:
-                    place = places.get(key, key), history
-                    if place not in turns:
-                        turns[place] = self._turns(odds, key)
-                    moved[key] += weight * then.moves * turns[place] ** 2
+                if weight >= UNLIKELY:
+                    if (part, history) not in turns:
+                        turns[part, history] = self._turns(met, part, history)
+                    moved += weight * then.moves * turns[part, history] ** 2
+                found[place] = good + weight * then.yes, moved
         return {
-            key: ExpectedAnswer((good[key] >= 0.5) != (key in self._bad), one)
-            for key, one in moved.items()
+            key: ExpectedAnswer((found[place][0] >= 0.5) != (key in self._bad), found[place][1])
+            for key, place in places.items()
         }
 
-    def _places(self, counted: CountedContract | None) -> dict[Key, object]:
-        """What tells apart items of a plain count that have the same answers."""
-        if counted is None:
-            return {}
-        parts = counted.parts_by_history(self.history)
+    def _places(self, judge: str) -> dict[Key, tuple[int, History, JudgeAnswers]]:
+        """What tells items of a plain count apart: their part, their answers, and those of a judge."""
+        counted = self._shape.counted
         return {
-            key: (shape, part)
-            for shape, part, keys in zip(counted.shape.parts, parts, counted.keys, strict=True)
+            key: (
+                part,
+                self.history(key),
+                JudgeAnswers(*self._counts.get(key, {}).get((judge, False), (0, 0))),
+            )
+            for part, keys in enumerate(() if counted is None else counted.keys)
             for key in keys
         }
 
-    def _turns(self, odds: Mapping[Key, Odds | None], key: Key) -> float:
-        """How much P(contract met) differs between an item that is met and one that is not."""
-        met, unmet = (self._reached_by({**odds, key: one}) for one in (1.0, 0.0))
-        return met - unmet
+    def _turns(self, met: Mapping[History, float], part: int, history: History) -> float:
+        """How much P(contract met) differs between an item of a part with these answers that is met
+        and one that is not.
+        """
+        assert self.signature is not None
+        shape, parts = self.signature
+        rows = [dict(own) for own in parts]
+        rows[part][history] -= 1
+        rows[part][_SURE] = 1
+        counts = [tuple(own.items()) for own in rows]
+        return reached(shape, counts, {**met, _SURE: 1.0}) - reached(
+            shape, counts, {**met, _SURE: 0.0}
+        )
 
-    def _reached_by(self, odds: Mapping[Key, Odds | None]) -> float:
-        if self._counted is None or not self._is_plain:
-            return self._reached(odds)
-        chances = {key: one for key, one in odds.items() if isinstance(one, float)}
-        parts = self._counted.parts_by_history(chances.__getitem__)
-        return reached(self._counted.shape, parts, {one: one for one in chances.values()})
+    def after(self, judge: str, marks: Mapping[Key, Mark]) -> TextBelief:
+        """What would be believed after one more look of a judge; this one stays as it is."""
+        then = copy(self)
+        rows = {
+            key: {who: [*row] for who, row in self._counts.get(key, {}).items()} for key in marks
+        }
+        then._counts = {**self._counts, **rows}
+        then._away, then.looks = dict(self._away), dict(self.looks)
+        then._points = {key: list(rows) for key, rows in self._points.items()}
+        then._histories = {}
+        then.see(judge, marks)
+        return then
 
     def expected(self) -> ExpectedScore | None:
         """The score by what is believed of each item. None where judges are asked and none

@@ -363,6 +363,22 @@ class Question(Struct, frozen=True, kw_only=True):
         criteria = tuple(one for one in self.criteria if one.id in ids)
         return replace(self, criteria=criteria, whole=self.criteria)
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The places among all criteria of those asked, from 0; empty where all of them are."""
+        asked = set(self.part)
+        return tuple(place for place, one in enumerate(self.whole) if one.id in asked)
+
+    def part_at(self, places: Sequence[int]) -> Question | None:
+        """The same question about the criteria at some places, about all where none is named; None
+        where it has none there.
+        """
+        if not places:
+            return self
+        if not all(type(one) is int and 0 <= one < len(self.criteria) for one in places):
+            return None
+        return self.part_of([self.criteria[one].id for one in places])
+
     def items(self) -> Iterator[tuple[Key, Item]]:
         """Every item asked, in the order of the rubric."""
         for criterion in self.criteria:

@@ -60,8 +60,11 @@ class AskingOn(Struct, kw_only=True):
         return self.consulted()
 
     def _part(self, judges: Sequence[str]) -> Sequence[str]:
-        """The criteria that the next look asks; empty for all of them."""
-        if len(judges) > 1 or self.panel.ask != "rubric":
+        """The criteria that the next look asks; empty for all of them, as where what is on record
+        does not count.
+        """
+        is_whole = self.panel.ask != "rubric" or self.panel.fresh or self.panel.oldest_reply
+        if len(judges) > 1 or is_whole:
             return ()
         (name,) = judges
         seat = self._seat(name, ())
@@ -78,15 +81,16 @@ class AskingOn(Struct, kw_only=True):
             judge = self.looking.least_asked(among=left)
             if judge is None:
                 break
-            part = await self.panel.part_on_record(self._seat(judge, ()), self.question)
-            if part is None:
+            known = await self.panel.on_record(self._seat(judge, ()), self.question)
+            if known is None:
                 left.discard(judge)
             else:
-                await self.take([judge], part)
+                await self.take([judge], known.part)
 
     async def is_on_record(self, judge: str) -> bool:
         """Whether its next look at all of the criteria is."""
-        return await self.panel.part_on_record(self._seat(judge, ()), self.question) == ()
+        known = await self.panel.on_record(self._seat(judge, ()), self.question)
+        return known is not None and not known.part
 
     async def take(self, judges: Sequence[str], part: Sequence[str] = ()) -> None:
         """A look of each of these judges, at once, at `part` of the criteria (empty: at all); one

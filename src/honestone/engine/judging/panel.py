@@ -97,22 +97,30 @@ class Panel(Struct, kw_only=True):
             found.append(await self.consult_one(self.fallback, question))
         return found
 
-    async def part_on_record(self, seat: Seat, question: Question) -> tuple[str, ...] | None:
-        """Which criteria a look of this seat that is on record was asked, so that it costs no call:
-        empty for all of them, None where no look is on record.
+    async def on_record(self, seat: Seat, question: Question) -> Question | None:
+        """What the look of this seat that counts on record was asked: this question, or a part of
+        its criteria. None where no look can be had without a call.
         """
-        parts = split(question.criteria, self.ask)
-        if not seat.judge.is_paid or self.fresh or len(parts) != 1:
+        if not seat.judge.is_paid or self.fresh or len(split(question.criteria, self.ask)) != 1:
             return None
+        question = replace(question, draw=seat.draw)
+        found: dict[int, Question] = {}
         try:
-            request = seat.judge.render(replace(question, draw=seat.draw))
+            whole = seat.judge.render(question)
+            key = self._key(seat, whole)
+            known = await self.journal.recall(key)
+            for asked in _questions_of(question, known):
+                request = whole if asked is question else seat.judge.render(asked)
+                asking = _Asking(seat=seat, question=asked, first=request, recorded_under=whole)
+                chosen = await self._on_record(key, asking, request, known)
+                # Of a reply that missed a control nothing counts: its judge would be asked again.
+                if chosen is not None and asking.read(request, chosen[1]).control != "missed":
+                    found[chosen[0]] = asked
         except ports.CallFailed:
             return None
-        found = await self.journal.recall(self._key(seat, request))
-        known = [part_of_reply(reply) for one in found if (reply := read_stored_reply(one))]
-        if known:
-            return () if () in known else known[-1]
-        return () if found else None
+        if not found:
+            return None
+        return found[min(found) if seat.id in self.first_counts else max(found)]
 
     async def consult_one(self, seat: Seat, question: Question) -> Consulted:
         """One seat's ballot, in as many calls as `ask` says."""
@@ -239,7 +247,7 @@ class Panel(Struct, kw_only=True):
         """What this judge answered to the same question before, oldest first."""
         for stored in before:
             reply = read_stored_reply(stored)
-            if reply is not None and part_of_reply(reply) == question.part:
+            if reply is not None and places_asked(reply) == question.places:
                 reading = seat.judge.read(question, request, reply)
                 if reading.marks:
                     yield {key: mark.answer for key, mark in reading.marks.items()}
@@ -299,7 +307,7 @@ class Panel(Struct, kw_only=True):
             place: reply
             for place, stored in enumerate(known)
             if (reply := read_stored_reply(stored)) is not None
-            and part_of_reply(reply) == asking.question.part
+            and places_asked(reply) == asking.question.places
         }
         # A host agent cannot be asked: what it replied to this very prompt is on record, or is not
         # there.
@@ -375,7 +383,7 @@ class Panel(Struct, kw_only=True):
                 ):
                     reply = await ask_judge(seat.id, seat.judge, request, question)
                     if question.whole:
-                        detail = {**reply.detail, ASKED: list(question.part)}
+                        detail = {**reply.detail, ASKED: list(question.places)}
                         reply = replace(reply, detail=detail)
                     limit.reschedule(None)
                     # At once, before it is read: a kill may cost the replies that came in the same
@@ -403,7 +411,9 @@ class Panel(Struct, kw_only=True):
         self.meter.made(reply.usage)
         # Another process asked the same after an outage, and was quicker: what came late is paid
         # for, and never read.
-        return reply if first is None else read_stored_reply(first) or reply
+        late = None if first is None else read_stored_reply(first)
+        # One about other criteria, of a run that chose another part, answers another question.
+        return late if late and places_asked(late) == question.places else reply
 
     async def once(
         self, key: str, who: str, call: Callable[[], Awaitable[JsonObject]]
@@ -483,7 +493,7 @@ class _Asking(Struct, kw_only=True):
     def replies_among(self, stored: Sequence[ports.StoredReply]) -> list[ports.Reply]:
         """Those that can be read and were asked the same criteria."""
         replies = [reply for one in stored if (reply := read_stored_reply(one)) is not None]
-        return [one for one in replies if part_of_reply(one) == self.question.part]
+        return [one for one in replies if places_asked(one) == self.question.places]
 
     def read(self, request: ports.Request, reply: ports.Reply) -> Reading:
         """What a reply says. A reply on record is asked for that twice: whether it counts, and what
@@ -505,13 +515,23 @@ def _asked_again(
     return asking.seat.judge.render(asking.question, problems)
 
 
-# In a reply on record: the criteria that it was asked, where that was a part of all.
-ASKED: Final = "asked_criteria"
+# In a reply on record: the places of the criteria that it was asked among those of the rubric,
+# where that was a part of all. Their ids may be others by then: no prompt names them.
+ASKED: Final = "asked_places"
 
 
-def part_of_reply(reply: ports.Reply) -> tuple[str, ...]:
-    """The ids of the criteria that it was asked; empty for all of them."""
+def places_asked(reply: ports.Reply) -> tuple[int, ...]:
+    """The places of the criteria that it was asked; empty for all of them."""
     return tuple(reply.detail.get(ASKED, ()))
+
+
+def _questions_of(question: Question, known: Sequence[ports.StoredReply]) -> Sequence[Question]:
+    """The questions that these replies to a look answered: all of it, or a part. A part that this
+    question does not have is none of them.
+    """
+    replies = [reply for one in known if (reply := read_stored_reply(one))]
+    found = [question.part_at(places) for places in dict.fromkeys(map(places_asked, replies))]
+    return [one for one in found if one is not None]
 
 
 def read_stored_reply(stored: ports.StoredReply) -> ports.Reply | None:
