@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief
@@ -18,7 +20,7 @@ from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.record.record import CaseRecord
-from honestone.core.suite.case import Case
+from honestone.core.suite.case import AttemptRule, Case
 from honestone.engine.sure_suites import SuiteAsking, _Waiting
 
 KEY = ("p", "p")
@@ -29,8 +31,8 @@ RUBRIC = Rubric(
 )
 
 
-def case_record() -> CaseRecord:
-    case = Case(id="a", rubric=RUBRIC)
+def case_record(id: str = "a", **options: Any) -> CaseRecord:
+    case = Case(id=id, rubric=RUBRIC, **options)
     scorer = Scorer(RUBRIC)
     return CaseRecord(case=case, scorer=scorer, rubric="r", contract="c", is_asked_on=True)
 
@@ -79,6 +81,36 @@ def test_a_text_of_another_version_counts_once() -> None:
 
     expected = SuiteBelief([CaseBelief("a", same)], 1, Elsewhere.of((), [other]))
     assert asyncio.run(entered()).assumed == pytest.approx(expected.assumed)
+
+
+@pytest.mark.parametrize("rule", [AttemptRule.MEAN, AttemptRule.BEST])
+@given(ends=st.permutations([(id, number) for id in "ab" for number in (1, 2, 3)]))
+def test_the_order_of_looks_does_not_depend_on_which_target_ends_first(
+    rule: AttemptRule, ends: list[tuple[str, int]]
+) -> None:
+    """Of each case the first and the last attempt gave one text: it waits as the first."""
+    cases = {id: case_record(id, attempts=3, attempt_rule=rule) for id in "ab"}
+    record: Any = SimpleNamespace(cases=cases, text_of=lambda id, output, _: f"{id} {output}")
+    judge = SimpleNamespace(id="ann", kind="llm", draw_of=None, judge=None)
+    panel: Any = SimpleNamespace(seats=[judge])
+    asking = SuiteAsking(panel=panel, record=record, need=2, target=0.99, most=9)
+
+    async def entered() -> list[tuple[str, int]]:
+        artifact = Artifact("a.md", Version.of_text("a"))
+        waits = []
+        for id, number in ends:
+            question = Question(
+                artifact=artifact, criteria=(), case=id, attempt=number, output=str(number % 2)
+            )
+            waits.append(asyncio.create_task(asking.consult(RUBRIC, question, ())))
+            await asyncio.sleep(0)
+        for one in waits:
+            one.cancel()
+        return list(asking._asked())
+
+    assert asyncio.run(entered()) == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    assert all(one.asking.question.attempt == key[1] for key, one in asking._waiting.items())
+    assert asking._shared == {("a", 3), ("b", 3)}
 
 
 def test_whether_a_judge_is_left_is_known_without_a_price(monkeypatch: pytest.MonkeyPatch) -> None:

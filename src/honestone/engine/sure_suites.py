@@ -244,8 +244,7 @@ class SuiteAsking:
     ) -> list[Consulted]:
         """The looks at one output, when the suite is decided. Raises NotAsked where it got none."""
         asking = AskingOn.of(self.panel, question, rubric, checks)
-        id = question.case or ""
-        key = (id, question.attempt or 1)
+        key = id, _ = key_of(question)
         self.has_output(id)
         case = self.record.cases[id].case
         text = belief_text(case).see_all(checks)
@@ -257,7 +256,7 @@ class SuiteAsking:
         same = same_text(self._waiting, case, output, checks)
         if same is not None:
             async with self._changed:
-                self._shared.add(key)
+                self._shared.add(own_by_lowest(self._waiting, same, asking))
                 self._changed.notify_all()
             return await self._looks_of(same, asking)
         text_id = self.record.text_of(id, question.output, diff)
@@ -275,15 +274,14 @@ class SuiteAsking:
 
     async def _looks_of(self, waiting: _Waiting, asking: AskingOn) -> list[Consulted]:
         """The looks at a text, when the suite is decided. `asking`: of one of the attempts that gave
-        it; calls are counted with the first of them.
+        it; calls are counted with the one that they were asked about.
         """
         await waiting.done
         found = waiting.asking
         if not found.looking.looks and not found.failed:
             raise NotAsked(self.over or NOT_ASKED)
         if found is not asking:
-            asking.looking, asking.failed = found.looking, found.failed
-            asking.refused = found.refused
+            asking.share(found)
         return asking.consulted()
 
     # -- what decides
@@ -565,6 +563,11 @@ class SuiteAsking:
         return self._elsewhere
 
 
+def key_of(question: Question) -> Key:
+    """The attempt that a question is about."""
+    return question.case or "", question.attempt or 1
+
+
 def looks_of(case: CaseRecord) -> int:
     """How many looks at its attempts gave marks."""
     ballots = [one for each in case.ballots.values() for one in each]
@@ -577,6 +580,19 @@ def same_text(
     """Another attempt at the case whose looks hold for one with this output."""
     others = (waiting.get((case.id, number)) for number in range(1, case.attempts + 1))
     return next((one for one in others if one and one.is_about(output, checks)), None)
+
+
+def own_by_lowest(waiting: dict[Key, _Waiting], same: _Waiting, asking: AskingOn) -> Key:
+    """A text waits as the lowest of the attempts that gave it, whichever was done first, so that the
+    order of looks is that of the suite. Returns the one of the two that does not own it.
+    """
+    owner, other = key_of(same.asking.question), key_of(asking.question)
+    if owner <= other:
+        return other
+    asking.share(same.asking)
+    same.asking = asking
+    waiting[other] = waiting.pop(owner)
+    return owner
 
 
 def open_of_case(

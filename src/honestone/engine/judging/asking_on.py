@@ -134,6 +134,10 @@ class AskingOn(Struct, kw_only=True):
         names = (f"{judge}#{place}" for place in count(2))
         return next(islice((name for name in names if name not in self.seats), number - 1, None))
 
+    def share(self, other: AskingOn) -> None:
+        """Take over what judges said of the same text; each has its own calls."""
+        self.looking, self.failed, self.refused = other.looking, other.failed, other.refused
+
     def consulted(self) -> list[Consulted]:
         """Every look with marks, in the order of the panel, and of each judge without one why it
         has none.
