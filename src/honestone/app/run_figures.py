@@ -10,7 +10,7 @@ class RunFigures(Struct, frozen=True, kw_only=True):
     or there is none.
 
     `probability`: that the contract of its one artifact, or the bar of its suite, is met (0-1).
-    `target`: the probability that was asked for (0-1), where that can leave it undecided.
+    `is_undecided`: every answer is there, and its probability is between the bars of `sure`.
     `left_out`: how many cases or rows were not chosen to be run.
     `low_confidence`: fewer than two judges decided some of it.
     `by`: the file of the rubric that judged, where it was read from one.
@@ -26,7 +26,7 @@ class RunFigures(Struct, frozen=True, kw_only=True):
     score: float | None = None
     pass_rate: float | None = None
     probability: float | None = None
-    target: float | None = None
+    is_undecided: bool = False
     usd: float | None = None
     target_calls: int = 0
     judge_calls: int = 0

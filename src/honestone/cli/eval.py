@@ -110,8 +110,8 @@ def eval_(
 ) -> int:
     """Score files or folders against a rubric, or run the cases of a suite.
 
-    Exits 0 when all pass, 1 when one fails, 3 when one could not be judged, 2 when something is
-    wrong with the call.
+    Exits 0 when all pass, 1 when one fails, 3 when one could not be judged or is undecided, 2 when
+    something is wrong with the call.
     """
     form = "json" if as_json else form
     judging = replace(

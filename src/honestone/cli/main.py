@@ -20,7 +20,7 @@ _ARGS_FROM = "--args-from"
 
 EPILOG = """\b
 Exit codes: 0 passed, 1 did not pass, 2 wrong call, file or setting,
-3 could not be judged, 70 an error in honestone, 130 interrupted.
+3 could not be judged or undecided, 70 an error in honestone, 130 interrupted.
 
 \b
 honestone COMMAND --help has examples; honestone --help-all lists the rest."""

@@ -54,7 +54,7 @@ honestone scores files and folders against a rubric and improves them until the 
   action says (`propose`: edit the file at `location` in place, then step_submit with its run and round; `judge`: have a
   fresh sub-agent answer the text in `prompt_file` and write `reply_file`, then step_submit with its run and reply) until
   the action is `done`. Do not judge your own work, and do not edit the rubric.
-- exit_code: 0 passed, 1 did not pass, 2 wrong call, 3 could not be judged. A call that was cut off is resumed by the same
+- exit_code: 0 passed, 1 did not pass, 2 wrong call, 3 could not be judged or undecided. A call that was cut off is resumed by the same
   call; what was paid for is not asked again.
 - Paths are relative to the workspace. Commands (`cmd:`, `script:`, checks that run code) need a server that a person
   started with --allow-commands.

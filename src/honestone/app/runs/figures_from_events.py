@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from honestone.app.history import judged_documents, scorer_of, state_of
 from honestone.app.run_figures import RunFigures
-from honestone.app.suites.columns import first_column, table_spend
+from honestone.app.suites.columns import first_column, read_table, table_spend
 from honestone.core import events
+from honestone.core.belief.stated import belief_of, believed
 from honestone.core.judging.ballot import CHECK
-from honestone.core.judging.scorecard import Outcome, judge_gate
+from honestone.core.judging.scorecard import Outcome, are_undecided, judge_gate
 from honestone.core.numbers import to_points
 from honestone.core.record.record import read_record
 from honestone.ports import Store
@@ -26,7 +27,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
     seconds = max((event.seconds or 0.0 for event in log), default=0.0)
     title, score, low_confidence, left_out = None, None, False, 0
     probability: float | None = None
-    target: float | None = None
+    undecided = False
     pass_rate: float | None = None
     match first:
         case events.SuiteStarted():
@@ -51,12 +52,15 @@ def read_figures(store: Store, run: str) -> RunFigures:
                 document = next(judged_documents(store, run))
                 score = document.score
                 if document.belief is not None:
-                    probability, target = document.belief.probability, document.belief.target
+                    probability = document.belief.probability
             pass_rate, low_confidence = _rate_and_confidence(first, log)
-            left_out = first.left_out
+            left_out, undecided = first.left_out, _is_undecided(first, log)
         case events.TableStarted():
             title, spend = first.suite.title or first.suite.path, table_spend(store, first)
-            left_out = len(first_column(store, first).left_out)
+            column = first_column(store, first)
+            left_out = len(column.left_out)
+            # All columns are read only where it makes a difference.
+            undecided = column.sure is not None and read_table(store, run).is_undecided
         case events.StagesStarted():
             title = first.suite.title or first.suite.path
     return RunFigures(
@@ -65,7 +69,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
         score=score,
         pass_rate=pass_rate,
         probability=probability,
-        target=target,
+        is_undecided=undecided,
         usd=spend.usd,
         target_calls=spend.target_calls,
         judge_calls=spend.judge_calls,
@@ -110,6 +114,20 @@ def _rate_and_confidence(
                     counts[judge_gate(card, scorer.rubric).outcome] += 1
     judged = counts[Outcome.PASS] + counts[Outcome.FAIL]
     return counts[Outcome.PASS] / judged if judged else None, is_lonely
+
+
+def _is_undecided(first: events.EvaluationStarted, log: Sequence[events.Event]) -> bool:
+    """Whether everything that is open lacks no answer. It is worked out only under `sure`."""
+    scorer = scorer_of(first)
+    if scorer.rubric.sure is None:
+        return False
+    found = []
+    for one in (one for event in log for one in events.judged_in(event)):
+        gate = scorer.judged(one.ballots)[1]
+        verdict = believed(gate, belief_of(scorer.rubric, one.ballots))
+        if one.error is not None or verdict.outcome is Outcome.INCONCLUSIVE:
+            found.append(one.error is None and verdict.is_undecided)
+    return are_undecided(found)
 
 
 def _judged_count(log: Sequence[events.Event]) -> int:

@@ -174,8 +174,9 @@ def _path_from(subject: str, folder: PurePath) -> str:
 def _state(info: RunInfo, figures: RunFigures) -> str:
     """The verdict, or what a loop ended with where that says more: `plateau`."""
     is_partial = figures.left_out > 0
-    chance = None if figures.target is None else figures.probability
-    return state_phrase(info.result or UNFINISHED, is_partial=is_partial, chance=chance)
+    return state_phrase(
+        info.result or UNFINISHED, is_partial=is_partial, is_undecided=figures.is_undecided
+    )
 
 
 def _result(figures: RunFigures) -> str:
@@ -329,7 +330,7 @@ def _has_verdict(info: RunInfo, wanted: str, figures: Callable[[str], RunFigures
     # The figures are read only where they make the difference.
     if result == "pass" and wanted in ("passed", "partial"):
         return wanted == _state(info, figures(info.id))
-    if result == "inconclusive" and wanted == "undecided":
+    if result == "inconclusive" and wanted != result:
         return wanted == _state(info, figures(info.id))
     return wanted in {verdict_of(info) or UNFINISHED, result.lower(), state_phrase(result)}
 

@@ -31,6 +31,7 @@ from honestone.core.skill.skill_file import SKILL_FILE, Skill, is_skill, skill_n
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide
 from honestone.ports import Store
+from honestone.report.documents.belief import is_undecided
 from honestone.report.documents.scorecard import ItemDoc
 from honestone.report.documents.suite import REPORT, BaselineDoc, SuiteReportDoc
 from honestone.report.documents.suite_case import CaseDoc, text_of
@@ -342,6 +343,7 @@ def _summary(report: SuiteReportDoc) -> RunSummary:
         cases=cases,
         min_pass_rate=report.min_pass_rate,
         is_mock=report.mock is True,
+        is_undecided=is_undecided(report.belief),
         left_out=tuple(report.left_out_cases or ()),
         baseline=report.baseline.name if isinstance(report.baseline, BaselineDoc) else None,
         baseline_tasks=msgspec.convert(report.baseline_results or (), tuple[TaskResult, ...]),

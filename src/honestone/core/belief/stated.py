@@ -262,14 +262,16 @@ def grounds_of(ballots: Sequence[Ballot]) -> tuple[Ground, ...]:
 def believed(gate: Verdict, belief: StatedBelief | None) -> Verdict:
     """The verdict of a gate where nothing says `sure`; else the verdict of the probability.
 
-    Where a gate passes or fails on other grounds than the probability, a reason says so.
+    Where a gate passes or fails on other grounds than the probability, a reason says so. What is
+    between the bars is undecided where no answer is missing.
     """
     if belief is None or belief.outcome is None or gate.is_final:
         return gate
     outcome = belief.outcome
     sentence = sure_sentence(belief)
     if outcome is Outcome.INCONCLUSIVE:
-        return Verdict(outcome, (sentence,))
+        lacks = gate.lacks_answers
+        return Verdict(outcome, (sentence,), lacks_answers=lacks, is_undecided=not lacks)
     if outcome is gate.outcome:
         return gate if outcome is Outcome.PASS else Verdict(outcome, (*gate.reasons, sentence))
     return _against_the_mean(outcome, gate, sentence)

@@ -15,7 +15,7 @@ Formulas (the weighted mean is AgentV's documented one; `scorer.py` computes the
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -216,11 +216,15 @@ class Verdict(Struct, frozen=True):
     """An outcome, with its reasons: every bar that is missed, or else every bar that is still open.
 
     `is_final`: a stated probability must not replace this outcome, as where the quorum is not met.
+    `lacks_answers`: an answer that it needs is not there. `is_undecided`: every needed answer is
+    there, and the probability is between the bars that `sure` asks for.
     """
 
     outcome: Outcome
     reasons: tuple[str, ...] = ()
     is_final: bool = False
+    lacks_answers: bool = False
+    is_undecided: bool = False
 
     @property
     def passed(self) -> bool:
@@ -306,6 +310,14 @@ def overall(outcomes: Collection[Outcome]) -> Outcome:
     return Outcome.PASS if set(outcomes) == {Outcome.PASS} else Outcome.INCONCLUSIVE
 
 
+def are_undecided(open_parts: Iterable[bool]) -> bool:
+    """Whether an inconclusive whole is undecided: by whether each of its inconclusive parts is.
+    One part that lacks answers leaves the whole without them.
+    """
+    parts = list(open_parts)
+    return bool(parts) and all(parts)
+
+
 def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
     """Compare a scorecard with its rubric's gate: threshold, floors and required criteria.
 
@@ -324,7 +336,8 @@ def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
         return Verdict(Outcome.INCONCLUSIVE, reasons, is_final=True)
     # A card without a mark meets a gate whose bars are all 0, but a missing mark is not a pass.
     if still_open or not card.has_marks:
-        return Verdict(Outcome.INCONCLUSIVE, (*_why_open(card), *still_open))
+        lacks = not card.has_marks or bool(missing(card))
+        return Verdict(Outcome.INCONCLUSIVE, (*_why_open(card), *still_open), lacks_answers=lacks)
     return _PASS
 
 

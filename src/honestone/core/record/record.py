@@ -562,6 +562,11 @@ class SuiteRecord:
         )
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether its bar decides and is open without an answer missing (`Verdict.is_undecided`)."""
+        return self.own_verdict.is_undecided and not self.is_decided_by_baseline
+
+    @property
     def verdict(self) -> str:
         """`pass`, `fail`, `inconclusive`, `skipped`; of a skill that was compared also `error`."""
         decided = None if self.compared is None else self.compared.verdict

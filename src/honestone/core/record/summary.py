@@ -37,7 +37,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """A run's figures and its cases by id. Rates are 0-1; `mean_score` is in points, as a report
     has it. `min_pass_rate`: what it needed, None where that is not known.
 
-    `left_out` are ids of cases that it was not asked to run. `baseline` is the name of what it was
+    `is_undecided`: an inconclusive verdict lacks no answer (`Verdict.is_undecided`). `left_out` are
+    ids of cases that it was not asked to run. `baseline` is the name of what it was
     compared with, `baseline_tasks` the results of that (skills only). `chances` works out how
     probable it is that each case passes.
     """
@@ -55,6 +56,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     cases: Mapping[str, CaseSummary]
     min_pass_rate: float | None = None
     is_mock: bool = False
+    is_undecided: bool = False
     left_out: tuple[str, ...] = ()
     baseline: str | None = None
     baseline_tasks: tuple[TaskResult, ...] = ()
@@ -88,6 +90,7 @@ def summary_of(record: SuiteRecord) -> RunSummary:
         cases={id: _case(one) for id, one in record.cases.items()},
         min_pass_rate=float(started.min_pass_rate),
         is_mock=started.mock,
+        is_undecided=record.is_undecided,
         left_out=started.left_out,
         chances=record.chances,
     )

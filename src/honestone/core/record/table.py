@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.core.events import ColumnPicked, Event, RunFinished, TableStarted
-from honestone.core.judging.scorecard import Outcome, overall
+from honestone.core.judging.scorecard import Outcome, are_undecided, overall
 from honestone.core.record.record import SuiteRecord
 from honestone.core.statistics.rates import wilson
 from honestone.core.suite.attempts import Status
@@ -191,6 +191,14 @@ class TableRecord(Struct, kw_only=True):
             Outcome.PASS
             if self.picked is not None
             else worst(one.verdict for one in self.columns.values())
+        )
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether no column that is open lacks an answer."""
+        columns = self.columns.values()
+        return are_undecided(
+            one.is_undecided for one in columns if one.verdict == Outcome.INCONCLUSIVE
         )
 
     @property

@@ -70,7 +70,8 @@ class Count(StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"
-    OPEN = "open"
+    UNDECIDED = "undecided"
+    OPEN = "could not be judged"
 
 
 _COUNTED = {Outcome.PASS: Count.PASSED, Outcome.FAIL: Count.FAILED}
@@ -84,10 +85,18 @@ class TextTally(Struct):
     criteria: dict[str, MeanTally] = field(default_factory=dict)
 
     def add(
-        self, outcome: Outcome, score: float | None, criteria: Mapping[str, float | None]
+        self,
+        outcome: Outcome,
+        score: float | None,
+        criteria: Mapping[str, float | None],
+        *,
+        is_undecided: bool = False,
     ) -> None:
-        """One more text. A score that is not known counts in no mean."""
-        self.counts[_COUNTED.get(outcome, Count.OPEN)] += 1
+        """One more text. A score that is not known counts in no mean. `is_undecided`: it lacks no
+        answer (`Verdict.is_undecided`).
+        """
+        other = Count.UNDECIDED if is_undecided else Count.OPEN
+        self.counts[_COUNTED.get(outcome, other)] += 1
         if score is not None:
             self.scores.add(score)
         for id, one in criteria.items():
@@ -101,11 +110,16 @@ class TextTally(Struct):
     def total(self) -> int:
         return sum(self.counts.values())
 
+    @property
+    def open(self) -> int:
+        """How many neither passed nor failed."""
+        return self.counts[Count.UNDECIDED] + self.counts[Count.OPEN]
+
     def verdict(self, least: Fraction) -> Verdict:
         """Pass when the share of texts that passed reaches `least`, whatever the open ones are;
         fail when it cannot reach it.
         """
-        total, passed, open_ = self.total, self.counts[Count.PASSED], self.counts[Count.OPEN]
+        total, passed, open_ = self.total, self.counts[Count.PASSED], self.open
         if not total:
             return Verdict(Outcome.SKIPPED, ("the table has no rows",))
         low, high = Fraction(passed, total), Fraction(passed + open_, total)
@@ -118,5 +132,15 @@ class TextTally(Struct):
             why = f"the pass rate is {most}{percent(high, least)}, below --min-pass-rate {bar}%"
             return Verdict(Outcome.FAIL, (why,))
         if low < least:
-            return Verdict(Outcome.INCONCLUSIVE, (f"{open_:,} could not be judged",))
+            why = ", ".join(open_words(self.counts[Count.UNDECIDED], open_))
+            lacks = bool(self.counts[Count.OPEN])
+            return Verdict(
+                Outcome.INCONCLUSIVE, (why,), lacks_answers=lacks, is_undecided=not lacks
+            )
         return Verdict(Outcome.PASS)
+
+
+def open_words(undecided: int, open_: int) -> list[str]:
+    """`["2 undecided", "1 could not be judged"]`, of all that are open; none where there is none."""
+    counts = {Count.UNDECIDED: undecided, Count.OPEN: open_ - undecided}
+    return [f"{number:,} {count}" for count, number in counts.items() if number]

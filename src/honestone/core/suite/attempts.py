@@ -337,6 +337,7 @@ def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = Fal
         if is_cut_short:
             return Verdict(Outcome.INCONCLUSIVE, ("no case was reached",))
         return Verdict(Outcome.SKIPPED, ("every case was skipped",))
+    lacks = not rates.is_decided
     low, high = rates.passes
     failed, unsure = rates.counts[Status.FAILED], sum(rates.counts[status] for status in UNDECIDED)
     if high < least:
@@ -346,12 +347,14 @@ def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = Fal
         else:
             rate = f"{'' if low == high else 'at most '}{percent(high, least)}"
             why = f"the pass rate is {rate}, below --min-pass-rate {show_bar(least)}%"
-        return Verdict(Outcome.FAIL, (why,))
+        return Verdict(Outcome.FAIL, (why,), lacks_answers=lacks)
     if low < least:
         return Verdict(
             Outcome.INCONCLUSIVE,
             (f"{unsure} case{'s' if unsure != 1 else ''} could not be judged",),
+            lacks_answers=lacks,
         )
     if is_cut_short:
-        return Verdict(Outcome.INCONCLUSIVE, ("not every case was reached",))
-    return Verdict(Outcome.PASS)
+        why = "not every case was reached"
+        return Verdict(Outcome.INCONCLUSIVE, (why,), lacks_answers=lacks)
+    return Verdict(Outcome.PASS, lacks_answers=lacks)

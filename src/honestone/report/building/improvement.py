@@ -26,7 +26,7 @@ from honestone.core.numbers import to_points
 from honestone.report.building import scorecard
 from honestone.report.building.advice import advise
 from honestone.report.documents import fields_of, improvement
-from honestone.report.documents.belief import BeliefDoc
+from honestone.report.documents.belief import BeliefDoc, is_undecided
 from honestone.report.documents.scorecard import (
     LOW_CONFIDENCE_NAME,
     NOTHING_CAN_FAIL,
@@ -73,7 +73,10 @@ def improvement_document(
         )
         card = scorecard.scorecard_document(state.scorer, state.votes_on(version), facts)
         known = state.probability(version)
-        return card if known is None else replace(card, belief=BeliefDoc.of(state.stated(version)))
+        if known is None:
+            return card
+        stated = BeliefDoc.of(state.stated(version), is_undecided=is_undecided(card.belief))
+        return replace(card, belief=stated)
 
     document = improvement.ImprovementDoc(
         title=state.rubric.title,

@@ -109,7 +109,7 @@ def scorecard_document(
         artifact=scorecard.ArtifactDoc(path=facts.path, digest=facts.digest),
         verdict=str(verdict.outcome),
         reasons=list(verdict.reasons),
-        belief=BeliefDoc.of(belief),
+        belief=BeliefDoc.of(belief, is_undecided=verdict.is_undecided),
         score=scored.score,
         interval=[*scored.interval],
         threshold=_as_points(rubric.threshold),

@@ -18,7 +18,7 @@ from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.documents.table import CellDoc, ColumnDoc, PairDoc, TableCaseDoc, TableDoc
 
 _OF_THE_RUN = (
-    "target artifact run verdict reasons pass_rate pass_rate_interval mean_score mean_score_interval counts unstable "
+    "target artifact run verdict reasons belief pass_rate pass_rate_interval mean_score mean_score_interval counts unstable "
     "low_confidence_cases judges flags usage"
 ).split()
 

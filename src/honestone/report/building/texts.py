@@ -16,6 +16,7 @@ from honestone.core.judging.scorecard import Outcome
 from honestone.core.numbers import bar_number, points
 from honestone.core.statistics.rates import wilson
 from honestone.core.statistics.text_tally import Count, MeanTally, TextTally
+from honestone.report.documents.belief import is_undecided
 from honestone.report.documents.scorecard import (
     CriterionDoc,
     ItemDoc,
@@ -105,7 +106,8 @@ class TextsWriter(Struct):
             self.absent.add(absent)
         error = error or errors_of(absent) or None
         reasons = self._row_reasons(card, absent, None if known else error)
-        self._count(outcome, score, criteria, group)
+        undecided = known and is_undecided(card.belief)
+        self._count(outcome, score, criteria, group, undecided)
         self.lonely += card.low_confidence and outcome in (Outcome.PASS, Outcome.FAIL)
         id = card.artifact.path
         if outcome is not Outcome.PASS:
@@ -115,6 +117,7 @@ class TextsWriter(Struct):
             score=score,
             verdict=card.verdict,
             probability=card.belief.probability if known and card.belief is not None else None,
+            undecided=undecided,
             criteria=criteria,
             reasons=reasons,
             group=group if self.has_groups else UNSET,
@@ -127,28 +130,32 @@ class TextsWriter(Struct):
         score: float | None,
         criteria: Mapping[str, float | None],
         group: str,
+        undecided: bool,
     ) -> None:
-        self.tally.add(outcome, score, criteria)
+        self.tally.add(outcome, score, criteria, is_undecided=undecided)
         if self.has_groups:
             name = group or NO_GROUP
             tally = self.groups.get(name)
             if tally is None:
                 tally = self.groups[name] = TextTally()
-            tally.add(outcome, score, criteria)
+            tally.add(outcome, score, criteria, is_undecided=undecided)
 
     def _row_reasons(
         self, card: ScorecardDoc, absent: Sequence[JudgeDoc], error: str | None
     ) -> list[str]:
-        """The criteria that were missed, then those that no one answered."""
+        """The criteria that were missed, then those that no one answered. What is undecided says
+        first how sure it is: that leaves it open.
+        """
         if error is not None:
             return [error]
+        sentences = list(card.reasons) if is_undecided(card.belief) else []
         reasons = [
             (_is_missed(one), reason)
             for one in card.criteria
             if (reason := self._reason(one, absent)) is not None
         ]
         reasons.sort(key=lambda one: not one[0])
-        return [reason for _, reason in reasons] or list(card.reasons)
+        return [*sentences, *(reason for _, reason in reasons)] or list(card.reasons)
 
     def _reason(self, one: CriterionDoc, absent: Sequence[JudgeDoc]) -> str | None:
         remembered = self._reasons.get(id(one))
@@ -207,6 +214,7 @@ class TextsWriter(Struct):
             passed=whole.passed,
             failed=whole.failed,
             open=whole.open,
+            undecided=whole.undecided,
             pass_rate=whole.pass_rate,
             pass_rate_interval=whole.pass_rate_interval,
             mean_score=whole.mean_score,
@@ -222,7 +230,8 @@ def _group_document(tally: TextTally) -> TextGroupDoc:
     return TextGroupDoc(
         passed=passed,
         failed=failed,
-        open=tally.counts[Count.OPEN],
+        open=tally.open,
+        undecided=tally.counts[Count.UNDECIDED],
         pass_rate=passed / judged if judged else None,
         pass_rate_interval=list(wilson(passed, judged)) if judged else None,
         mean_score=_mean_document(tally.scores),

@@ -55,6 +55,8 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     `target`: the bar that `sure` asks for, 0-1; `null` where nothing asks for one
     `looks`, `max_looks`: calls of judges that gave marks, and the most there may be
     `decided`: whether the bar was reached, either way; `null` without a bar
+    `undecided`: every needed answer is there, and the probability is between the bars: in words
+        UNDECIDED. What lacks an answer could not be judged
     `more_looks`: about how many more looks would decide; `null` where that is not needed or not
         known, or where no number of looks would
     `rests_on`: the looks of each judge, and what code answered
@@ -68,6 +70,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     looks: int = 0
     max_looks: int | None = None
     decided: bool | None = None
+    undecided: bool = False
     more_looks: int | None = None
     rests_on: list[GroundDoc] = []
     better: float | UnsetType = UNSET
@@ -75,7 +78,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     sentence: str = ""
 
     @classmethod
-    def of(cls, belief: Stated | None) -> BeliefDoc | None:
+    def of(cls, belief: Stated | None, *, is_undecided: bool = False) -> BeliefDoc | None:
         if belief is None:
             return None
         if isinstance(belief, SideBelief):
@@ -86,6 +89,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
             looks=belief.looks,
             max_looks=belief.max_looks,
             decided=belief.decided,
+            undecided=is_undecided,
             more_looks=belief.more_looks,
             rests_on=[GroundDoc.of(one) for one in belief.rests_on],
             better=UNSET if belief.better is None else belief.better,
@@ -148,9 +152,9 @@ def better_words(better: float | UnsetType, worse: float | UnsetType) -> str:
     )
 
 
-def chance_in(belief: BeliefDoc | None) -> float | None:
-    """Its probability, where one was asked for: what is open is undecided then. Else None."""
-    return None if belief is None or belief.target is None else belief.probability
+def is_undecided(belief: BeliefDoc | None) -> bool:
+    """What `state_words` asks of a verdict with this belief."""
+    return belief is not None and belief.undecided
 
 
 def belief_words(belief: BeliefDoc | None, verdict: str) -> list[str]:

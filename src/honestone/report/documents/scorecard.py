@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from honestone.core.judging.ballot import NOT_NEEDED, JudgeState
 from honestone.core.numbers import Number, exact, money, points
-from honestone.report.documents.belief import BeliefDoc, belief_words, chance_in
+from honestone.report.documents.belief import BeliefDoc, belief_words, is_undecided
 from honestone.report.documents.states import state_words
 from honestone.system.drawing import count, line
 
@@ -505,7 +505,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict_words(self) -> str:
-        words = state_words(self.verdict, chance=chance_in(self.belief))
+        words = state_words(self.verdict, is_undecided=is_undecided(self.belief))
         return stated_verdict(words, self.verdict, low_confidence=self.low_confidence)
 
     @property

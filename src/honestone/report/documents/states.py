@@ -19,19 +19,20 @@ _WORDS: Final = {
 }
 
 
-def state_words(state: str, *, is_partial: bool = False, chance: float | None = None) -> str:
+def state_words(state: str, *, is_partial: bool = False, is_undecided: bool = False) -> str:
     """A verdict, or what a loop ended with, as a headline: `DID NOT PASS`, `ROUND LIMIT`.
 
-    `is_partial`: cases or rows were left out. A part that passed does not pass the whole. `chance`:
-    the probability of a pass, 0-1, where one was asked for: what has one was judged, and is open.
+    `is_partial`: cases or rows were left out. A part that passed does not pass the whole.
+    `is_undecided`: every needed answer is there, and the probability is between the bars that `sure`
+    asks for (`Verdict.is_undecided`).
     """
-    if state == "inconclusive" and chance is not None and 0.0 < chance < 1.0:
+    if state == "inconclusive" and is_undecided:
         return _UNDECIDED
     if is_partial and state == "pass":
         return _PARTIAL
     return _WORDS.get(state) or line(state).replace("_", " ").upper()
 
 
-def state_phrase(state: str, *, is_partial: bool = False, chance: float | None = None) -> str:
+def state_phrase(state: str, *, is_partial: bool = False, is_undecided: bool = False) -> str:
     """The same inside a line: `did not pass`, `round limit`."""
-    return state_words(state, is_partial=is_partial, chance=chance).lower()
+    return state_words(state, is_partial=is_partial, is_undecided=is_undecided).lower()

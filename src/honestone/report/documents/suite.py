@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from honestone.core import numbers
 from honestone.core.suite.comparison import COMPARISON
 from honestone.report.documents import scorecard
-from honestone.report.documents.belief import BeliefDoc, belief_words, better_words, chance_in
+from honestone.report.documents.belief import BeliefDoc, belief_words, better_words, is_undecided
 from honestone.report.documents.states import state_words
 from honestone.report.documents.suite_case import STATUSES, CaseDoc, StatusName
 from honestone.system.drawing import count, line
@@ -442,7 +442,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     def verdict_words(self) -> str:
         """What passes with regressions says so."""
         words = state_words(
-            self.verdict, is_partial=self.left_out > 0, chance=chance_in(self.belief)
+            self.verdict, is_partial=self.left_out > 0, is_undecided=is_undecided(self.belief)
         )
         words = scorecard.stated_verdict(
             words, self.verdict, low_confidence=bool(self.low_confidence_cases)
@@ -582,6 +582,7 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     `mean_interval`: 95% of the mean score, in points from 0 to 100 (its standard error); `null`
         likewise
     `min_pass_rate`: what it needed, 0-1; `null` where only a comparison decided
+    `undecided`: every needed answer is there, and the probability is between the bars of `sure`
     """
 
     run: str | None
@@ -589,6 +590,7 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     artifact: scorecard.ArtifactDoc | None = None
     target: str | None = None
     verdict: str = ""
+    undecided: bool = False
     low_confidence_cases: int = 0
     pass_rate: float | None = None
     pass_rate_interval: list[float] | None = None
@@ -603,7 +605,8 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         low = bool(self.low_confidence_cases)
-        return scorecard.stated_verdict(state_words(self.verdict), self.verdict, low_confidence=low)
+        words = state_words(self.verdict, is_undecided=self.undecided)
+        return scorecard.stated_verdict(words, self.verdict, low_confidence=low)
 
     @property
     def counts_words(self) -> list[str]:

@@ -9,7 +9,9 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
+from honestone.core.judging.scorecard import are_undecided
 from honestone.core.numbers import duration_words, money, rate_change_words, rate_words
+from honestone.report.documents.belief import BeliefDoc, is_undecided
 from honestone.report.documents.scorecard import (
     NOTHING_SPENT,
     ArtifactDoc,
@@ -40,7 +42,7 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
     `target`, `artifact`: what made the outputs, as it was named; what was evaluated, `null` where
         the target alone answers
     `run`: the run that it is, for `show`, `compare` and `--baseline`
-    `verdict`, `reasons`, `pass_rate`, `mean_score`, `counts`, `unstable`, `low_confidence_cases`,
+    `verdict`, `reasons`, `belief`, `pass_rate`, `mean_score`, `counts`, `unstable`, `low_confidence_cases`,
         `judges`, `flags`: as in the report of that run
     `usage`, `duration_ms`: what it cost; time in the target, all cases added up
     """
@@ -55,6 +57,7 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
     pass_rate_interval: list[float] | None = None
     mean_score: float | None
     mean_score_interval: list[float] | None = None
+    belief: BeliefDoc | None = None
     counts: dict[str, int]
     unstable: list[str] = []
     low_confidence_cases: int = 0
@@ -76,7 +79,7 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         return stated_verdict(
-            state_words(self.verdict),
+            state_words(self.verdict, is_undecided=is_undecided(self.belief)),
             self.verdict,
             low_confidence=bool(self.low_confidence_cases),
         )
@@ -222,8 +225,10 @@ class TableDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict_words(self) -> str:
+        open_columns = [one for one in self.columns if one.verdict == "inconclusive"]
+        undecided = are_undecided(is_undecided(one.belief) for one in open_columns)
         return stated_verdict(
-            state_words(self.verdict, is_partial=self.left_out > 0),
+            state_words(self.verdict, is_partial=self.left_out > 0, is_undecided=undecided),
             self.verdict,
             low_confidence=any(one.low_confidence_cases for one in self.columns),
         )

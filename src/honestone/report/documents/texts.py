@@ -10,12 +10,13 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType
 
 from honestone.core.numbers import percent, points
+from honestone.core.statistics.text_tally import open_words
 from honestone.report.documents.scorecard import (
     UsageDoc,
     low_confidence_of,
     stated_verdict,
 )
-from honestone.report.documents.states import state_words
+from honestone.report.documents.states import state_phrase, state_words
 from honestone.system.drawing import count, line
 
 TEXTS: Final = "honestone.texts/1"
@@ -43,6 +44,7 @@ class TextRowDoc(Struct, frozen=True, kw_only=True):
     `score`: the overall score, `null` where a needed mark is missing
     `verdict`: `pass`, `fail` or `inconclusive`
     `probability`: that the contract is met, 0-1; `null` where it is not known
+    `undecided`: no answer is missing, and the probability is between the bars of `sure`
     `criteria`: the score of every criterion by its id, `null` where it is not known or does not
         apply
     `reasons`: the criteria that were missed or not answered, each with what it misses
@@ -54,10 +56,16 @@ class TextRowDoc(Struct, frozen=True, kw_only=True):
     score: float | None = None
     verdict: str
     probability: float | None = None
+    undecided: bool = False
     criteria: dict[str, float | None] = {}
     reasons: list[str] = []
     group: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
+
+    @property
+    def verdict_words(self) -> str:
+        """`did not pass`."""
+        return state_phrase(self.verdict, is_undecided=self.undecided)
 
     @property
     def name(self) -> str:
@@ -92,7 +100,8 @@ class MeanDoc(Struct, frozen=True, kw_only=True):
 class TextGroupDoc(Struct, frozen=True, kw_only=True):
     """The texts of one group.
 
-    `passed`, `failed`, `open`: how many; `open` could not be judged
+    `passed`, `failed`, `open`: how many; `open` could not be judged, or were judged and are not as
+        sure as was asked: `undecided` of them
     `pass_rate`, `pass_rate_interval`: 0-1, of those that could be judged; 95%, Wilson's
     `mean_score`: over the texts whose score is known
     `criteria`: the same of every criterion
@@ -101,6 +110,7 @@ class TextGroupDoc(Struct, frozen=True, kw_only=True):
     passed: int = 0
     failed: int = 0
     open: int = 0
+    undecided: int = 0
     pass_rate: float | None = None
     pass_rate_interval: list[float] | None = None
     mean_score: MeanDoc = MeanDoc()
@@ -113,8 +123,8 @@ class TextGroupDoc(Struct, frozen=True, kw_only=True):
     @property
     def passed_words(self) -> str:
         """`4 of 6 passed, 1 could not be judged`."""
-        words = f"{self.passed:,} of {self.total:,} passed"
-        return f"{words}, {self.open:,} could not be judged" if self.open else words
+        passed = f"{self.passed:,} of {self.total:,} passed"
+        return ", ".join([passed, *open_words(self.undecided, self.open)])
 
     @property
     def rate_words(self) -> str:
@@ -212,7 +222,11 @@ class TextsDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         return stated_verdict(
-            state_words(self.verdict, is_partial=self.left_out > 0),
+            state_words(
+                self.verdict,
+                is_partial=self.left_out > 0,
+                is_undecided=self.summary.undecided == self.summary.open,
+            ),
             self.verdict,
             low_confidence=bool(self.low_confidence_rows),
         )

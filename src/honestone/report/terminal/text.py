@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from honestone.report.documents import scorecard
-from honestone.report.documents.belief import UNSURE, chance_in
+from honestone.report.documents.belief import UNSURE, is_undecided
 from honestone.report.documents.findings import (
     SharedQuote,
     finding_groups,
@@ -458,7 +458,9 @@ def _lonely(docs: Sequence[scorecard.ScorecardDoc]) -> tuple[int, int]:
 
 
 def _tally(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> str:
-    counts = Counter(state_phrase(doc.verdict, chance=chance_in(doc.belief)) for doc in docs)
+    counts = Counter(
+        state_phrase(doc.verdict, is_undecided=is_undecided(doc.belief)) for doc in docs
+    )
     parts = [f"{counts['passed']:,} of {len(docs):,} passed"]
     for words in ("did not pass", "undecided", "could not be judged", "skipped"):
         parts += [f"{counts[words]:,} {words}"] if counts[words] else []

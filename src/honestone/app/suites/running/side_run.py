@@ -294,7 +294,7 @@ def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:
         score=None if rates.mean_score is None else to_points(rates.mean_score),
         pass_rate=None if rates.pass_rate is None else float(rates.pass_rate),
         probability=None if record.belief is None else record.belief.probability,
-        target=None if started.sure is None else float(started.sure),
+        is_undecided=record.is_undecided,
         usd=spend.usd,
         target_calls=spend.target_calls,
         judge_calls=spend.judge_calls,
