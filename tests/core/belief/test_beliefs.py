@@ -77,17 +77,18 @@ def test_looks_at_a_rejected_version_count_for_what_its_edit_left_alone() -> Non
 
 
 def test_a_step_is_measured_by_the_same_looks_on_both_sides() -> None:
-    """A look that fixes what the edit was aimed at, and contradicts an earlier judge elsewhere, lowers
-    what is believed of the base, too: the version is still the better one.
+    """A look that fixes what the edit was aimed at, and contradicts an earlier judge elsewhere, speaks
+    against the base, too: the version is still the better one.
     """
     found = beliefs(rubric(*[yes_no(name) for name in "abcdefgh"], floor=0))
     good = dict.fromkeys("abcdefgh", True)
     found.see("v0", "p0", look("p0", {**good, "a": False}))
+    before = found.outlook("v0").overall.mean
     found.edit("v0", "v1", ("a",), ())
-    found.see("v1", "p1", look("p1", {**good, "b": False, "c": False, "d": False}))
+    found.see("v1", "p1", look("p1", {**good, "b": False, "c": False}))
     step = found.step("v1")
     assert found.step("v0") is None and step is not None
-    assert found.outlook("v1").overall.mean < found.outlook("v0").overall.mean
+    assert found.outlook("v1").overall.mean < before
     assert step.mean > 0 and step.value > 0
     found.reject("v1")
     after = found.outlook("v0").overall.mean
@@ -233,7 +234,7 @@ def test_what_the_edits_of_a_worker_do_is_learned() -> None:
         expected.append(found.outlook(f"v{number}").overall.mean)
         found.see(f"v{number}", "p0", unmet)
         found.see(f"v{number}", "p1", unmet)
-    assert expected[-1] < 0.7 * expected[0]
+    assert expected[-1] < 0.2 * expected[0]
 
 
 def test_programs_are_believed_to_err_less_until_another_judge_answers() -> None:

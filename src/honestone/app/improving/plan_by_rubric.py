@@ -84,7 +84,7 @@ def _require_statable(request: ImprovementRequest, rubric: Rubric) -> None:
             "with --self-judge the worker's own model is asked once about a version, so no more can be sure",
             hint="name other judges with --judge, or leave --sure and `sure:` out",
         )
-    if rubric.sure is not None and rubric.sure < LEAST_STATED:
+    if rubric.sure is not None and float(rubric.sure) < LEAST_STATED:
         raise UsageError(
             f"the rubric says `sure: {show_bar(rubric.sure)}`: `improve` does not say PASSED of what"
             f" is less than {LEAST_STATED:.0%} sure",

@@ -175,7 +175,7 @@ def _require_statable(request: ImprovementRequest, tasks: SuitePlan) -> None:
     """
     if tasks.sure is None or not _asks_judges(tasks):
         return
-    if tasks.sure < LEAST_STATED:
+    if float(tasks.sure) < LEAST_STATED:
         raise UsageError(
             f"the suite says `sure: {show_bar(tasks.sure)}`: `improve` does not say PASSED of what"
             f" is less than {LEAST_STATED:.0%} sure",

@@ -593,14 +593,14 @@ def _items_before(
     the looks at `new`.
     """
     beliefs: dict[Key, dict[int, ItemBelief]] = {}
-    same: dict[tuple[int, int], ItemBelief] = {}
+    same: dict[tuple[int, int, int], ItemBelief] = {}
     for key, believed in old.items.items():
         if key in new.aimed:
             continue
         beliefs[key] = {}
         for index in bank.weights:
             base, version = believed[index], new.items[key][index]
-            place = (id(base), id(version))
+            place = (index, id(base), id(version))
             if place not in same:
                 model, edits = bank.models[index]
                 same[place] = model.before(base, version, edits)
@@ -635,14 +635,14 @@ def _changed(
     aimed: Collection[Key],
 ) -> dict[Key, dict[int, B]]:
     """The beliefs of every member that is still in the bank after an edit. Items that are believed
-    alike stay so.
+    alike stay so; members may share a belief, and differ in what edits do to it.
     """
-    same: dict[tuple[int, bool], B] = {}
+    same: dict[tuple[int, int, bool], B] = {}
     changed: dict[Key, dict[int, B]] = {}
     for key, believed in beliefs.items():
         hit, own = key in aimed, {}
         for index in bank.weights:
-            place = (id(believed[index]), hit)
+            place = (index, id(believed[index]), hit)
             if place not in same:
                 same[place] = edited(index, believed[index], hit)
             own[index] = same[place]
