@@ -461,3 +461,27 @@ def test_enough_passes_beside_a_target_that_failed_pass_a_suite() -> None:
     world = Broken(lambda case, look: True, "c2")
     found = world.run(6, min_pass_rate=0.8)
     assert found["verdict"] == "pass" and found["belief"]["probability"] >= 0.95
+
+
+def test_advice_ends_where_every_judge_repeated_itself() -> None:
+    """A higher limit would ask no one, so none is named."""
+
+    def steady(request: dict[str, Any]) -> dict[str, Any]:
+        return {"criteria": {c["id"]: {"met": True} for c in request["criteria"]}}
+
+    found = honestone.run_suite(cases(3), target=echo, judges=[steady], sure=99.9).to_dict()
+    belief = found["belief"]
+    assert found["verdict"] == "inconclusive" and belief["looks"] < belief["max_looks"]
+    assert belief["more_looks"] is None
+    assert belief["sentence"].endswith("more looks of these judges would not tell")
+
+
+def test_a_higher_limit_asks_on_where_looks_differ() -> None:
+    """Near 50% no number of looks is foreseen, and more of them may tell all the same."""
+    judges = Judges(lambda case, look: look % 2 == 0)
+    found = honestone.run_suite(
+        cases(1), target=echo, judges=[judges.named("a"), judges.named("b")], sure=95, max_looks=4
+    ).to_dict()
+    assert found["verdict"] == "inconclusive" and judges.total == 4
+    assert "would not tell" not in found["belief"]["sentence"]
+    assert "--max-looks" in found["belief"]["sentence"]

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
-from honestone.core.belief.cases.suite import NOWHERE, CaseBelief, Elsewhere, SuiteBelief
+from honestone.core.belief.cases.suite import NOWHERE, SETTLED, CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.stated import EVEN
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import CHECK, Ballot, Question
@@ -50,8 +50,6 @@ CASES_PER_LOOK_AT_ONCE: Final = 50
 # Cases without a look are opened until enough pass, by so many standard deviations and whatever is
 # likely of the judges: a first look at a case tells more than a further one at what seems to pass.
 STEADY: Final = 2.0
-# A case whose outcome varies less is settled.
-SETTLED: Final = 0.03
 # Looks at settled cases while an open one cannot be asked any more, each time up to `AT_ONCE`.
 MOST_WHEN_STUCK: Final = 10
 # Cases that vary less than this part of the most open one wait.

@@ -383,6 +383,28 @@ def test_cases_that_were_not_asked_can_still_tell() -> None:
     assert settled(replace(even, not_asked=0)).more_looks is None
 
 
+@pytest.mark.parametrize(
+    ("looks", "is_exhausted", "words"),
+    [
+        (14, False, "a higher --max-looks asks on"),
+        (12, False, "more looks may tell"),
+        (14, True, "more looks of these judges would not tell"),
+    ],
+)
+def test_more_looks_would_not_tell_only_where_none_is_left(
+    looks: int, is_exhausted: bool, words: str
+) -> None:
+    """Near 50% a look moves little on average; a limit is named where it ended the looks."""
+    even = StatedBelief(probability=0.52, target=0.99, looks=looks, max_looks=14)
+    found = settled(even, is_exhausted=is_exhausted)
+    assert found.more_looks is None and sure_sentence(found).endswith(f"; {words}")
+
+
+def test_a_limit_that_did_not_end_the_looks_is_not_named() -> None:
+    found = settled(StatedBelief(probability=0.9, target=0.99, looks=4, max_looks=14))
+    assert found.more_looks and "--max-looks" not in sure_sentence(found)
+
+
 @given(st.floats(0.0, 1.0), st.integers(50, 99))
 def test_a_sentence_is_about_what_was_decided(chance: float, percent: int) -> None:
     """Its percentage is never below the bar that it says is reached, either way."""

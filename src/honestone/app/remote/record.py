@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from honestone.core.belief.cases.suite import CaseBelief, suite_belief
+from honestone.core.belief.cases.suite import CaseBelief
 from honestone.core.belief.stated import StatedBelief
 from honestone.core.events import (
     AttemptJudged,
@@ -22,6 +22,7 @@ from honestone.core.events import (
     RecordedCase,
     SuiteStarted,
 )
+from honestone.core.record.case_belief import bar_of
 from honestone.core.record.record import CaseRecord, SuiteRecord, SuiteTally, tally_of
 from honestone.core.suite.attempts import Status
 from honestone.ports import Store
@@ -191,7 +192,7 @@ class WatchedRecord(SuiteRecord):
                     yield one
 
             self._tally = tally_of(look())
-            self._belief = (suite_belief(believed, self.bar),)
+            self._belief = (bar_of(believed, self.bar, self.each),)
         return self._tally
 
     @property

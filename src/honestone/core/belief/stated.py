@@ -27,7 +27,7 @@ REPEATS: Final = 3
 EVEN: Final = 0.5
 # A judgement that is this sure contradicts a verdict that says otherwise.
 CONTRADICTS: Final = 0.5
-# What a look brings on average, in log odds, below which more of them would not tell.
+# What a look brings on average, in log odds, below which no number of them is foreseen.
 _LEAST_STEP: Final = 0.1
 _LEAST: Final = 1e-9
 # A bar above this is shown with the decimals of the probability.
@@ -55,7 +55,7 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     None where that is not needed, not known, or no number of looks would. `better` and `worse`: than
     a baseline, by more than nothing. `subject` is what the sentence is about, and `contrary` what
     holds where that does not. `not_asked`: cases that no judge looked at; `without_output`: those
-    whose target failed.
+    whose target failed. `is_exhausted`: further looks of the same judges would not decide it.
     """
 
     probability: float
@@ -71,6 +71,7 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     contrary: str = "the contract is not met"
     not_asked: int = 0
     without_output: int = 0
+    is_exhausted: bool = False
 
     def beside(self, better: float | None, worse: float | None, *, is_alone: bool) -> Stated:
         """With what a comparison says. `is_alone`: it alone is the verdict, and no bar."""
@@ -178,7 +179,7 @@ def settled(belief: StatedBelief, *, is_exhausted: bool = False) -> StatedBelief
         return belief
     decided = belief.outcome is not Outcome.INCONCLUSIVE
     more = None if decided or is_exhausted else looks_to_decide(belief)
-    return replace(belief, decided=decided, more_looks=more)
+    return replace(belief, decided=decided, more_looks=more, is_exhausted=is_exhausted)
 
 
 def looks_to_decide(belief: StatedBelief) -> int | None:
@@ -331,11 +332,19 @@ def _with_grounds(belief: StatedBelief, claim: str) -> str:
     after = _after_words(belief)
     if belief.decided:
         return f"{claim} ({asked}), {after}"
-    more = "more looks of these judges would not tell"
-    if belief.more_looks is not None:
-        limit = (belief.max_looks or belief.looks) + belief.more_looks
-        more = f"about {belief.more_looks} more would tell (--max-looks {limit})"
-    return f"{claim}, {asked}, {after}; {more}"
+    return f"{claim}, {asked}, {after}; {_more_words(belief)}"
+
+
+def _more_words(belief: StatedBelief) -> str:
+    """A limit is named only where it ended the looks."""
+    is_limit = belief.max_looks is not None and belief.looks >= belief.max_looks
+    if belief.is_exhausted:
+        return "more looks of these judges would not tell"
+    if belief.more_looks is None:
+        return "a higher --max-looks asks on" if is_limit else "more looks may tell"
+    more = f"about {belief.more_looks} more would tell"
+    limit = (belief.max_looks or 0) + belief.more_looks
+    return f"{more} (--max-looks {limit})" if is_limit else more
 
 
 def side_sentence(better: float | None, worse: float | None) -> str:

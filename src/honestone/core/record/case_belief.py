@@ -21,8 +21,14 @@ from msgspec.structs import replace
 
 from honestone.core.belief.cases.pooled import pooled_text
 from honestone.core.belief.cases.ranges import OutsideBelief, text_with
-from honestone.core.belief.cases.suite import CaseBelief
-from honestone.core.belief.stated import EVEN
+from honestone.core.belief.cases.suite import (
+    SETTLED,
+    CaseBelief,
+    SuiteBar,
+    SuiteBelief,
+    suite_belief,
+)
+from honestone.core.belief.stated import EVEN, StatedBelief, looks_at, repeats, settled
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.contract import digest_json
@@ -314,6 +320,24 @@ def by_belief(found: CaseResult, belief: CaseBelief) -> CaseResult:
     )
 
 
+def are_exhausted(
+    ballots: Mapping[str, Iterable[Sequence[Ballot]]], chances: Mapping[str, float]
+) -> bool:
+    """Whether no look at cases would decide their suite: every judge repeated itself about each text,
+    or about those of the cases that are not settled. `ballots`: by case, those about each attempt;
+    `chances`: P(it passes) of each case.
+    """
+    open_ = [id for id, one in chances.items() if 0.0 < one < 1.0]
+    looks = {id: [looks_at(one) for one in ballots.get(id, ())] for id in open_}
+    judges = {judge for every in looks.values() for one in every for judge in one}
+    spent = {
+        id: all(repeats(one.get(judge, ())) for one in every if one for judge in judges)
+        for id, every in looks.items()
+    }
+    unsettled = [spent[id] for id in open_ if chances[id] * (1.0 - chances[id]) >= SETTLED]
+    return all(spent.values()) or (bool(unsettled) and all(unsettled))
+
+
 class Chances(NamedTuple):
     """P(it truly passes) of cases that are certain or were looked at: by what was said of each
     alone, and by what all cases say about the judges (None: not known, as of a saved report).
@@ -330,6 +354,9 @@ class Believed(Protocol):
 
     @property
     def case(self) -> Case: ...
+
+    @property
+    def ballots(self) -> Mapping[int, Sequence[Ballot]]: ...
 
     @property
     def believed_by(self) -> tuple[object, ...] | None: ...
@@ -353,3 +380,17 @@ def beliefs_of(cases: Iterable[Believed]) -> list[CaseBelief]:
             known[key] = belief, one
         found.append(belief)
     return found
+
+
+def bar_of(
+    cases: Sequence[CaseBelief], bar: SuiteBar, records: Callable[[], Iterable[Believed]]
+) -> StatedBelief | None:
+    """How sure it is that enough cases pass, and whether more looks would tell: that rests on every
+    word of the answers in `records`. None where nothing was judged.
+    """
+    found = suite_belief(cases, bar)
+    if found is None or found.decided is not False or found.not_asked or found.is_exhausted:
+        return found
+    chances = SuiteBelief(cases, bar.need(len(cases))).by_case()
+    ballots = {one.case.id: list(one.ballots.values()) for one in records()}
+    return settled(found, is_exhausted=are_exhausted(ballots, chances))

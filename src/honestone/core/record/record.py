@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from honestone.core.belief.cases.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
+from honestone.core.belief.cases.suite import CaseBelief, SuiteBar, SuiteBelief
 from honestone.core.belief.stated import Stated, StatedBelief, belief_of, believed, likelier
 from honestone.core.events import (
     AttemptAnswers,
@@ -39,6 +39,7 @@ from honestone.core.record.case_belief import (
     AttemptLooks,
     CaseAttempts,
     Chances,
+    bar_of,
     beliefs_of,
     by_belief,
     decided_by,
@@ -513,7 +514,7 @@ class SuiteRecord:
         more is on record.
         """
         if self._belief is None:
-            self._belief = (suite_belief(beliefs_of(self.each()), self.bar),)
+            self._belief = (bar_of(beliefs_of(self.each()), self.bar, self.each),)
         return self._belief[0]
 
     @property

@@ -38,6 +38,8 @@ SUITE_SHARES: Final = (0.3, 0.6, 0.85, 0.95, 0.99)
 LOOKS_PER_CASE: Final = 6
 # An assumption is likely from this part of the probability of the likeliest one on.
 LIKELY: Final = 0.1
+# A case whose outcome varies less is settled.
+SETTLED: Final = 0.03
 _TAIL: Final = 1e-12
 
 
