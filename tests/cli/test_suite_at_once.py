@@ -60,8 +60,9 @@ def test_it_is_heard_before_the_suite_is_read_and_what_is_done_before_it_is_done
     [
         (None, None, "; all have to pass"),
         ("1", None, "; all have to pass"),
-        ("0.9", None, "; at least 90.0% have to pass"),
-        ("0.5", "0.95", "; at least 50.0% have to pass, 95% sure"),
+        ("0.9", None, "; at least 90% have to pass"),
+        ("0.5", "0.95", "; at least 50% have to pass, 95% sure"),
+        (None, "0.995", "; all have to pass, 99.5% sure"),
         ("0", None, ""),
     ],
 )

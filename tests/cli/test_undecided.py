@@ -90,6 +90,8 @@ def test_columns_and_trends_of_an_undecided_suite_have_the_word(desk: Desk) -> N
     args = ("--target", one, *judges(desk, turns), "--sure", "99.9", "--max-looks", "4")
     alone = desk.run("eval", "suite.yaml", *args)
     assert alone.code == 3 and "? UNDECIDED\n" in alone.out, alone.out + alone.err
+    # Each case has looks of its own: of a judge over all of them the belief has the number.
+    assert "AVAILABLE" in alone.out and "looks)" not in alone.out
     table = desk.run("eval", "suite.yaml", *args, "--target", two)
     assert re.search(r"verdict +UNDECIDED +UNDECIDED", table.out), table.out
     assert "? UNDECIDED\n" in table.out and not OPEN.search(table.out)

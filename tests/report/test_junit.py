@@ -133,3 +133,18 @@ def test_a_loop_is_its_final_scorecard_and_its_result(doc: dict[str, Any], tag: 
     assert_counts(root)
     assert outcomes(root)["report.md::result"] == tag
     assert "report.md::gate" in outcomes(root)
+
+
+def test_a_loop_has_the_probability_of_its_end() -> None:
+    """As `eval` and suites have it; none where nothing says one."""
+    doc = samples.improvement("PASSED")
+    belief = {"probability": 0.92, "target": 0.9, "looks": 3}
+    found = [
+        [
+            one.get("value")
+            for one in parsed(improvement_junit(one)).iter("property")
+            if one.get("name") == "probability"
+        ]
+        for one in (doc, {**doc, "belief": belief})
+    ]
+    assert found == [[], ["0.92"]]

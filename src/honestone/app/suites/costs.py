@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from honestone.app.suites.plan import SuitePlan
-from honestone.core.numbers import chance_words, percent
+from honestone.core.belief.stated import percent_words
 from honestone.core.suite.outline import outline_of
 from honestone.system.drawing import count
 
@@ -45,8 +45,10 @@ def bar_words(least: Fraction | None, sure: Fraction | None) -> str:
     """What a suite has to reach, behind its cost: nothing where nothing can fail."""
     if least == 0:
         return ""
-    most = "all" if least is None or least == 1 else f"at least {percent(least)}"
-    return f"; {most} have to pass" + ("" if sure is None else f", {chance_words(float(sure))}")
+    most = "all" if least is None or least == 1 else f"at least {percent_words(float(least))}"
+    return f"; {most} have to pass" + (
+        "" if sure is None else f", {percent_words(float(sure))} sure"
+    )
 
 
 def skill_cost(plan: SuitePlan, *, sides: int, cached: int) -> str:

@@ -579,6 +579,13 @@ def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
     return [replace(judge, unusable=unusable[id] or UNSET) for id, judge in worst.items()]
 
 
+def states_over_many(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
+    """The same of several artifacts or cases, each of which has looks of its own: how many looks a
+    judge has in one of them is no count over all.
+    """
+    return worst_states(replace(one, id=first_look(one.id)) for one in judges)
+
+
 def _badness(judge: JudgeDoc) -> int:
     if judge.is_spared:
         return 0

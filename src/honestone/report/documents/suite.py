@@ -568,7 +568,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
         """Each judge once, in its worst state over the run and its cases."""
         # The unusable replies of the run are those of all its cases already.
         of_cases = (replace(judge, unusable=UNSET) for case in self.cases for judge in case.judges)
-        return scorecard.worst_states([*self.judges, *of_cases])
+        return scorecard.states_over_many([*self.judges, *of_cases])
 
 
 _OURS: Final = ("honestone", "native")

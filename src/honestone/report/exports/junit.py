@@ -113,6 +113,7 @@ def improvement_junit(doc: ImprovementDoc) -> str:
     )
     card = doc.last_card
     known = _known(doc.last_flags, card.judges, card.warnings) if card else _known(doc.last_flags)
+    known = [*_sure(doc.belief), *known]
     return _suites_xml([_Suite.of(path, [*tests, result], known)])
 
 

@@ -60,7 +60,7 @@ def scorecards_text(docs: Sequence[scorecard.ScorecardDoc], style: Style = PLAIN
     if len(open_ones) > MOST_DETAILS:
         hidden = len(open_ones) - MOST_DETAILS
         sections.append([f"{count(hidden, 'more artifact')} did not pass; --json has them all"])
-    sections.append(judge_table(listed, style))
+    sections.append(judge_table(scorecard.states_over_many(listed), style))
     sections.append(warning_lines(scorecard.low_confidence_of(*_lonely(docs), "artifact"), style))
     see = see_replies(
         (judge for doc in docs for judge in doc.judges),
