@@ -96,6 +96,7 @@ def test_more_looks_on_record_than_the_limit_make_no_verdict_worse(desk: Desk) -
     assert sum(before) > 6
     found = desk.run(*asked, "--sure", "80", "--max-looks", "6").json
     assert found["verdict"] == "pass" and [one.calls for one in judges] == before
+    assert found["belief"]["looks"] == sum(before) > found["belief"]["max_looks"] == 6
 
 
 def test_what_code_alone_judges_is_run_no_oftener(desk: Desk) -> None:

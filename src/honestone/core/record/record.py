@@ -242,9 +242,7 @@ class CaseRecord(Struct, kw_only=True):
 
     @property
     def believed_as(self) -> CaseBelief:
-        """What its answers say of whether it passes; certain where code alone decides, or its
-        target failed.
-        """
+        """What its answers say of whether it passes; certain where code alone decides."""
         return self.believed_with({})
 
     def believed_with(self, under_way: Mapping[int, AttemptLooks]) -> CaseBelief:
