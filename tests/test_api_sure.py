@@ -103,7 +103,8 @@ def test_a_look_at_some_criteria_says_which() -> None:
     criteria = [{"id": f"q{i}", "requirement": f"Property {i} holds"} for i in range(40)]
     rubric = {"threshold": 100, "floor": 0, "criteria": criteria}
     judges = [PricedJudge(says(name), id=name) for name in "abc"]
-    document = honestone.evaluate("a text", rubric, judges=judges, sure=95).to_dict()
+    found = honestone.evaluate("a text", rubric, judges=judges, sure=95)
+    document = found.to_dict()
     parts = {one["id"]: one["criteria"] for one in document["judges"] if "criteria" in one}
     assert document["verdict"] == "pass" and list(parts.values()) == [["q7"]]
     votes = [len(one["items"][0]["votes"]) for one in document["criteria"]]

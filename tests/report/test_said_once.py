@@ -25,8 +25,9 @@ from rendered import (
     suite_text,
 )
 
+from honestone.report.building.judges_of_run import JudgesOfRun
 from honestone.report.documents.findings import own_note
-from honestone.report.documents.scorecard import JudgeDoc, ScorecardDoc
+from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, ScorecardDoc
 from honestone.report.pages.view_html import scorecard_html
 
 Doc = dict[str, Any]
@@ -267,3 +268,33 @@ def test_an_equal_suggestion_of_several_judges_is_one_line_with_all_of_them() ->
     assert "Say when (anna, bob)" in scorecard_text(doc)
     assert "suggestion: Say when (anna, bob)" in scorecard_markdown(doc)
     assert "anna, bob" in page
+
+
+def test_a_place_in_the_table_is_one_look_where_some_asked_a_part() -> None:
+    """What a look did not ask about is a dash, and the list of judges counts such looks."""
+    every = {"a": 100.0, "a#2": 0.0, "a#3": 100.0, "b": 100.0}
+    others = {name: score for name, score in every.items() if name != "a#2"}
+    criteria = [
+        samples.criterion("first", 100.0, by_judge=others),
+        samples.criterion("second", 75.0, by_judge=every),
+    ]
+    judges = [
+        samples.judge(name, **({"criteria": ["second"]} if name == "a#2" else {})) for name in every
+    ]
+    text = scorecard_text(samples.scorecard("pass", 90.0, criteria, judges=judges))
+    rows = [row.split() for row in text.splitlines()]
+    assert next(row for row in rows if "first" in row)[-4:] == ["100.0", "-", "100.0", "100.0"]
+    assert next(row for row in rows if "second" in row)[-4:] == ["100.0", "0.0", "100.0", "100.0"]
+    assert "a (3 looks, 1 at a part)" in text
+
+
+def test_the_mean_of_a_judge_counts_a_criterion_once_however_often_it_was_asked() -> None:
+    """A look at a part asks what is contested again, which is no reason to weigh it more."""
+    scores = [{"a": 100.0}, {"a": 0.0, "a#2": 0.0, "a#3": 100.0}]
+    criteria = [
+        msgspec.convert(samples.criterion(f"c{at}", 50.0, by_judge=one), CriterionDoc)
+        for at, one in enumerate(scores)
+    ]
+    judges = JudgesOfRun()
+    judges.add(criteria, [JudgeDoc(id=name, state="AVAILABLE") for name in scores[1]])
+    assert judges.judges["a"].mean == pytest.approx((100 + 100 / 3) / 2)

@@ -42,7 +42,7 @@ class JudgeFigures(Struct):
 
     @property
     def mean(self) -> float | None:
-        """The mean of the judge's scores of criteria, in points."""
+        """The mean of the judge's scores of criteria, each the mean of its looks, in points."""
         return sum(self.scores) / len(self.scores) if self.scores else None
 
 
@@ -70,8 +70,12 @@ class JudgesOfRun:
                 judge: score for judge, score in criterion.by_judge.items() if score is not None
             }
             self._scores.append(_of_first_looks(scores))
+            # Some looks ask contested criteria alone: each criterion counts once for a judge.
+            looks: dict[str, list[float]] = {}
             for judge, score in scores.items():
-                self._figures_of(judge).scores.append(score)
+                looks.setdefault(first_look(judge), []).append(score)
+            for judge, own in looks.items():
+                self._figures_of(judge).scores.append(sum(own) / len(own))
             for item in criterion.items:
                 votes = {judge: answer for judge, answer in item.votes.items() if judge != CHECK}
                 self._answers.append(_of_first_looks(votes))

@@ -159,8 +159,11 @@ def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
 
 
 def _name_of(judge: str, looks: Sequence[JudgeDoc]) -> str:
-    """A judge that was not there never looked."""
-    return judge if looks[0].state == "SKIPPED" else f"{judge} ({len(looks)} looks)"
+    """A judge that was not there never looked. Looks at a part of the criteria are counted apart."""
+    if looks[0].state == "SKIPPED":
+        return judge
+    parts = sum(1 for one in looks if one.criteria)
+    return f"{judge} ({len(looks)} looks{f', {parts} at a part' if parts else ''})"
 
 
 def is_listed(judge: JudgeDoc, listed: Iterable[JudgeDoc]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ from honestone.report.documents import scorecard
 from honestone.system.drawing import Style, bar, count, cut_middle, line, pad, width, wrap
 
 MOST_ROWS: Final = 60  # criteria drawn; a tree of thousands is for the JSON
+NOT_ASKED: Final = "-"  # by a look that asked a part of the criteria
 STACKED_BELOW: Final = 58  # columns; narrower pages put the bar under the name
 _LOOKS: Final = {"pass": ("yes", "green"), "fail": ("no", "red"), "skipped": ("absent", "dim")}
 
@@ -40,7 +41,9 @@ def score_table(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     """The overall score and every criterion, bars under each other."""
     depth = scorecard.depths(doc.criteria)
     shown, hidden = _worth_showing(doc.criteria, depth)
-    rows = [overall_row(doc), *(_criterion_row(one, depth[one.id]) for one in shown)]
+    given = {look for one in doc.criteria for look in one.by_judge}
+    looks = [one.id for one in doc.judges if one.id in given]
+    rows = [overall_row(doc), *(_criterion_row(one, depth[one.id], looks) for one in shown)]
     lines = _stacked(rows, style) if style.columns < STACKED_BELOW else _aligned(rows, style)
     if hidden:
         lines.append(
@@ -72,9 +75,8 @@ def overall_row(doc: scorecard.ScorecardDoc) -> _Row:
     )
 
 
-def _criterion_row(one: scorecard.CriterionDoc, depth: int) -> _Row:
-    looks = scorecard.looks_of_judges(one.by_judge).items()
-    judged = tuple((line(judge), " ".join(map(points, scores))) for judge, scores in looks)
+def _criterion_row(one: scorecard.CriterionDoc, depth: int, looks: Sequence[str]) -> _Row:
+    judged = tuple(_judged(one.by_judge, looks))
     return _Row(
         label="  " * depth + line(one.id),
         score=score_or_interval(one.score, one.interval) if one.applies else "n/a",
@@ -86,6 +88,21 @@ def _criterion_row(one: scorecard.CriterionDoc, depth: int) -> _Row:
         apart=one.spread if one.spread is not None and one.spread > scorecard.APART else None,
         look=_criterion_look(one),
     )
+
+
+def _judged(
+    by_judge: Mapping[str, Number | None], looks: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Each judge with what it gave, look by look; `-` for one of `looks`, those of the whole
+    document, that did not ask about the criterion, so that a place is one look in every row.
+    """
+    judges = {scorecard.first_look(one): list[str]() for one in by_judge}
+    for look in dict.fromkeys((*looks, *by_judge)):
+        cells = judges.get(scorecard.first_look(look))
+        if cells is not None:
+            cells.append(points(by_judge[look]) if look in by_judge else NOT_ASKED)
+    for judge, cells in judges.items():
+        yield line(judge), " ".join(cells)
 
 
 def _ends(thing: scorecard.ScorecardDoc | scorecard.CriterionDoc) -> tuple[Number, Number] | None:
