@@ -113,6 +113,21 @@ def test_what_is_wrong_with_a_call_is_said_before_anything_is_spent(
     assert (desk / "note.md").read_text() == "alpha\none\n"
 
 
+@pytest.mark.parametrize(
+    ("rounds", "expected"), [pytest.param(4, 1.0, marks=pytest.mark.slow), (1, 0.0)]
+)
+def test_code_alone_is_certain(desk: Path, rounds: int, expected: float) -> None:
+    """The worker adds one of two words a round, so that one round is too few."""
+    found = honestone.improve(
+        Path("note.md"), Path("checks.yaml"), worker=worker(desk), rounds=rounds, folder=desk
+    )
+    assert (found.verdict == "pass") is bool(expected)
+    assert found.probability == expected
+    sentence = f"{expected:.0%} sure that the contract is met (code alone decides)"
+    assert found.belief is not None and found.belief.sentence == sentence
+    assert [(one.kind, one.items) for one in found.belief.rests_on] == [("checks", 2)]
+
+
 def test_step_hands_out_and_takes_back(desk: Path) -> None:
     """Propose, submit, done; the process keeps its working directory."""
     here = os.getcwd()

@@ -283,6 +283,7 @@ def test_what_code_settles_of_an_attempt_does_not_say_which_is_best() -> None:
     world = Sides(*outputs)
     found = world.run("best", rubric, 2, [is_strong] * 3, sure=90)
     assert found["verdict"] == "fail" and set(world.calls) == set(outputs)
+    assert found["belief"]["looks"] == world.calls.total(), "those at the best one count too"
 
 
 def test_a_mean_asks_of_an_attempt_that_code_settles_too() -> None:

@@ -53,8 +53,8 @@ class ImprovementResult(DocumentResult):
 
     @property
     def belief(self) -> BeliefDoc | None:
-        """How sure it is of the version that was delivered, and what that rests on; None under a
-        policy without beliefs.
+        """How sure it is of the version that was delivered, and what that rests on; None where
+        judges are asked under a policy without beliefs.
         """
         return self.improvement.belief
 

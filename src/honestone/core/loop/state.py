@@ -23,7 +23,7 @@ from msgspec.structs import asdict, replace
 from honestone.core import events
 from honestone.core.belief.comparison import Better
 from honestone.core.belief.memory import ComparisonMemory
-from honestone.core.belief.stated import StatedBelief, all_repeat, grounds_of, settled
+from honestone.core.belief.stated import StatedBelief, all_repeat, chance_of, grounds_of, settled
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import Delivery, Standing
 from honestone.core.editing.result import Result as Result
@@ -442,10 +442,12 @@ class LoopState:
         return judge_gate(self.card(version), self.rubric)
 
     def probability(self, version: str) -> float | None:
-        """The probability (0-1) that a version meets the contract; None in a policy without
-        beliefs.
+        """The probability (0-1) that a version meets the contract. In a policy without beliefs it is
+        None, but 0 or 1 where code alone decides.
         """
-        return None
+        if self.rubric.asks_judges:
+            return None
+        return chance_of(self.rubric, self.every_look_at(version), self.verdict(version))
 
     def standing(self, version: str) -> Standing | None:
         """The belief about a version now; None in a policy without beliefs, and for a version that
@@ -454,8 +456,8 @@ class LoopState:
         return None
 
     def stated(self, version: str) -> StatedBelief | None:
-        """How sure it is that a version meets the contract, by every vote of the run; None in a
-        policy without beliefs.
+        """How sure it is that a version meets the contract, by every vote of the run; None
+        where that is not known.
         """
         chance = self.probability(version)
         if chance is None:

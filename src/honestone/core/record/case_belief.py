@@ -163,7 +163,8 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
             return CaseBelief(self.case.id, is_short=True)
         best = self.highest(rest)
         others = [text for number in rest if number != best for text in attempts[number].texts]
-        return replace(attempts[best], others=tuple(others))
+        # What code settles has its own looks among its others.
+        return replace(attempts[best], others=(*attempts[best].others, *others))
 
     def _is_scored(self, number: int) -> bool:
         """Whether something says how high it scores. That code settles whether it passes does not,
