@@ -444,6 +444,8 @@ def test_a_late_reply_to_other_criteria_is_not_read() -> None:
     panel = world.panel([Slow(True, id="a")], store)
     (found,) = world.run(panel.consult(parts[1]))
     assert [key[0] for key in found.ballot.marks] == [CONTESTED]
+    # Read as its own, the other reply would have had it asked once more.
+    assert found.spend.judge_calls == 1 and not found.ballot.problems
     # Of the same part the one that is on record counts, as ever.
     later = PricedJudge(False, id="a")
     (found,) = world.run(world.panel([later], store).consult(parts[0]))
