@@ -126,6 +126,7 @@ def test_code_alone_is_certain(desk: Path, rounds: int, expected: float) -> None
     sentence = f"{expected:.0%} sure that the contract is met (code alone decides)"
     assert found.belief is not None and found.belief.sentence == sentence
     assert [(one.kind, one.items) for one in found.belief.rests_on] == [("checks", 2)]
+    assert all(one.probability is None for one in found.improvement.rounds), "it says nothing new"
 
 
 def test_step_hands_out_and_takes_back(desk: Path) -> None:

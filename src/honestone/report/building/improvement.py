@@ -258,10 +258,14 @@ def _span_after(entry: Round, after: Scorecard | None) -> list[float] | None:
 
 
 def _probability(state: LoopState, entry: Round) -> float | None:
-    """The probability as it was when the round was decided, where that is on record."""
+    """The probability as it was when the round was decided, where that is on record. What code alone
+    decides is certain in every round, which its scores say already.
+    """
     if entry.after is not None:
         return entry.after.probability
-    return None if entry.version is None else state.probability(entry.version)
+    if entry.version is None or not state.rubric.asks_judges:
+        return None
+    return state.probability(entry.version)
 
 
 def _same_judges(state: LoopState, entry: Round, ballots: Sequence[Ballot]) -> bool:
