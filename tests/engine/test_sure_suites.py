@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,15 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief
+from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBar, SuiteBelief
 from honestone.core.belief.next_look import AskedLook, Looking
+from honestone.core.belief.stated import sure_sentence
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.events import AttemptJudged
+from honestone.core.events import AttemptJudged, CasePassedBy
 from honestone.core.judging.ballot import Ballot, Mark, Question
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
+from honestone.core.record.case_belief import Unasked, bar_of, beliefs_of
 from honestone.core.record.record import CaseRecord
+from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import AttemptRule, Case
 from honestone.engine.sure_suites import SuiteAsking, _Waiting
 
@@ -147,3 +151,34 @@ def test_looks_of_an_earlier_process_count(paid: int | None, why: str) -> None:
     )
     asyncio.run(asking.drive())
     assert asking.over == why
+
+
+@pytest.mark.parametrize("rule", AttemptRule)
+@pytest.mark.parametrize("is_passed_by", [True, False])
+def test_a_suite_counts_as_not_asked_what_its_rows_show_as_skipped(
+    rule: AttemptRule, is_passed_by: bool
+) -> None:
+    """Of several attempts, too: a case whose first attempt alone had a look is skipped where that
+    decides nothing. What a run under way has not come to is not yet asked.
+    """
+    case = Case(id="a", rubric=RUBRIC, attempts=3, attempt_rule=rule)
+    begun = [
+        CaseRecord(case=case, scorer=Scorer(RUBRIC), rubric="r", contract="c", is_asked_on=True)
+        for _ in range(2)
+    ]
+    begun[0].add(AttemptJudged(case="a", attempt=1, ballots=tuple(looks("+")), spend=Spend()))
+    if is_passed_by:
+        for one in begun:
+            one.add(CasePassedBy(case="a", reason="not asked: the suite was decided without it"))
+    rows = [*begun, finished_case(True, True)]
+    unasked = Unasked()
+    bar = SuiteBar(least=Fraction(1, 3), sure=Fraction(9, 10))
+    stated = bar_of(beliefs_of(unasked.counted(rows)), bar, lambda: rows, unasked)
+    assert stated is not None
+    skipped = sum(one.result.status is Status.SKIPPED for one in rows)
+    assert skipped >= 1
+    counts = (stated.not_asked, stated.not_yet_asked)
+    assert counts == ((skipped, 0) if is_passed_by else (0, skipped))
+    noun = "case" if skipped == 1 else "cases"
+    words = "not asked" if is_passed_by else "not yet asked"
+    assert sure_sentence(stated).endswith(f"; {skipped} {noun} {words}")

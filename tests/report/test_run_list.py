@@ -117,7 +117,7 @@ def test_a_chance_is_a_column_of_its_own() -> None:
     head, line = run_list_text(
         [row(state="could not be judged", chance="88%")], Style()
     ).splitlines()
-    assert "chance" in head and line.split("could not be judged")[1].split()[0] == "88%"
+    assert "sure" in head and line.split("could not be judged")[1].split()[0] == "88%"
 
 
 def test_a_run_that_left_cases_out_is_partial() -> None:

@@ -22,7 +22,7 @@ from honestone.core.events import (
     RecordedCase,
     SuiteStarted,
 )
-from honestone.core.record.case_belief import bar_of
+from honestone.core.record.case_belief import Unasked, bar_of
 from honestone.core.record.record import CaseRecord, SuiteRecord, SuiteTally, tally_of
 from honestone.core.suite.attempts import Status
 from honestone.ports import Store
@@ -183,16 +183,16 @@ class WatchedRecord(SuiteRecord):
     def tally(self) -> SuiteTally:
         """With the belief, from the same pass over the store."""
         if self._tally is None:
-            believed = list[CaseBelief]()
+            believed, unasked = list[CaseBelief](), Unasked()
 
             def look() -> Iterator[CaseRecord]:
-                for one in self.each():
+                for one in unasked.counted(self.each()):
                     if one.case.skip is None:
                         believed.append(one.believed_as)
                     yield one
 
             self._tally = tally_of(look())
-            self._belief = (bar_of(believed, self.bar, self.each),)
+            self._belief = (bar_of(believed, self.bar, self.each, unasked),)
         return self._tally
 
     @property

@@ -51,7 +51,7 @@ def runs(
     store: shared.StoreName = None,
     as_json: shared.AsJson = False,
 ) -> int:
-    """List recorded runs, newest first: verdict, the chance that it is met, pass rate or score, its
+    """List recorded runs, newest first: verdict, how sure it is that it passes, pass rate or score, its
     change against the run before of the same subject and kind, calls, cost, time. Or do something with them.
 
     \b

@@ -54,8 +54,10 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     reached, either way; None without one. `more_looks`: about how many more looks would decide;
     None where that is not needed, not known, or no number of looks would. `better` and `worse`: than
     a baseline, by more than nothing. `subject` is what the sentence is about, and `contrary` what
-    holds where that does not. `not_asked`: cases that no judge looked at; `without_output`: those
-    whose target failed. `is_exhausted`: further looks of the same judges would not decide it.
+    holds where that does not. `not_asked`: cases that are skipped since no judge was asked about
+    enough of their attempts; `not_yet_asked`: those that a run under way has not come to;
+    `without_output`: those whose target failed. `is_exhausted`: further looks of the same judges
+    would not decide it.
     """
 
     probability: float
@@ -70,6 +72,7 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     subject: str = "the contract is met"
     contrary: str = "the contract is not met"
     not_asked: int = 0
+    not_yet_asked: int = 0
     without_output: int = 0
     is_exhausted: bool = False
 
@@ -190,9 +193,10 @@ def looks_to_decide(belief: StatedBelief) -> int | None:
         return None
     now = abs(_log_odds(belief.probability))
     step = now / belief.looks
+    unasked = belief.not_asked + belief.not_yet_asked
     if step < _LEAST_STEP:
-        return belief.not_asked or None
-    return max(ceil((_log_odds(belief.target) - now) / step), belief.not_asked, 1)
+        return unasked or None
+    return max(ceil((_log_odds(belief.target) - now) / step), unasked, 1)
 
 
 def _log_odds(chance: float) -> float:
@@ -318,6 +322,7 @@ def sure_sentence(belief: StatedBelief) -> str:
         f"; {_counted(count, 'case')} {what}"
         for count, what in (
             (belief.not_asked, "not asked"),
+            (belief.not_yet_asked, "not yet asked"),
             (belief.without_output, "without an output"),
         )
         if count

@@ -12,9 +12,9 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -348,6 +348,26 @@ class Chances(NamedTuple):
     together: Mapping[str, float] | None
 
 
+B = TypeVar("B", bound="Believed")
+
+
+class Unasked:
+    """Counts the cases that are skipped and not by the suite itself, so that what is stated of a
+    suite agrees with the rows of its cases: those that were passed by, and those that a run has not
+    come to. A case of several attempts is one of them until enough of its attempts have a look.
+    """
+
+    def __init__(self) -> None:
+        self.passed_by = self.so_far = 0
+
+    def counted(self, cases: Iterable[B]) -> Iterator[B]:
+        for one in cases:
+            if one.case.skip is None and one.result.status is Status.SKIPPED:
+                self.passed_by += one.passed_by is not None
+                self.so_far += one.passed_by is None
+            yield one
+
+
 class Believed(Protocol):
     """A case with what is believed of it. Those with an equal `believed_by` have equal beliefs; None
     where that is not known.
@@ -364,6 +384,12 @@ class Believed(Protocol):
 
     @property
     def believed_as(self) -> CaseBelief: ...
+
+    @property
+    def passed_by(self) -> str | None: ...
+
+    @property
+    def result(self) -> CaseResult: ...
 
 
 def beliefs_of(cases: Iterable[Believed]) -> list[CaseBelief]:
@@ -384,13 +410,17 @@ def beliefs_of(cases: Iterable[Believed]) -> list[CaseBelief]:
 
 
 def bar_of(
-    cases: Sequence[CaseBelief], bar: SuiteBar, records: Callable[[], Iterable[Believed]]
+    cases: Sequence[CaseBelief],
+    bar: SuiteBar,
+    records: Callable[[], Iterable[Believed]],
+    unasked: Unasked,
 ) -> StatedBelief | None:
     """How sure it is that enough cases pass, and whether more looks would tell: that rests on every
-    word of the answers in `records`. None where nothing was judged.
+    word of the answers in `records`. None where nothing was judged. `unasked` has counted them.
     """
-    found = suite_belief(cases, bar)
-    if found is None or found.decided is not False or found.not_asked or found.is_exhausted:
+    passed_by, so_far = unasked.passed_by, unasked.so_far
+    found = suite_belief(cases, bar, not_asked=passed_by, not_yet_asked=so_far)
+    if found is None or found.decided is not False or found.is_exhausted or passed_by or so_far:
         return found
     chances = SuiteBelief(cases, bar.need(len(cases))).by_case()
     ballots = {one.case.id: list(one.ballots.values()) for one in records()}

@@ -39,6 +39,7 @@ from honestone.core.record.case_belief import (
     AttemptLooks,
     CaseAttempts,
     Chances,
+    Unasked,
     bar_of,
     beliefs_of,
     by_belief,
@@ -512,7 +513,9 @@ class SuiteRecord:
         more is on record.
         """
         if self._belief is None:
-            self._belief = (bar_of(beliefs_of(self.each()), self.bar, self.each),)
+            unasked = Unasked()
+            cases = beliefs_of(unasked.counted(self.each()))
+            self._belief = (bar_of(cases, self.bar, self.each, unasked),)
         return self._belief[0]
 
     @property

@@ -52,7 +52,7 @@ _COLUMNS: Final = (
     _Column(title="what", text=_what),
     _Column(title="by", text=lambda row, _: row.by, goes=3),
     _Column(title="verdict", text=_state),
-    _Column(title="chance", text=lambda row, _: row.chance, is_right=True, goes=7),
+    _Column(title="sure", text=lambda row, _: row.chance, is_right=True, goes=7),
     _Column(title="result", text=lambda row, _: row.result, is_right=True),
     _Column(title="change", text=lambda row, _: row.change, is_right=True, goes=6),
     _Column(title="cost", text=lambda row, _: row.cost, is_right=True, goes=4),

@@ -552,8 +552,12 @@ class SuiteBar(Struct, frozen=True, kw_only=True):
         return self.max_looks or LOOKS_PER_CASE * attempts
 
 
-def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | None:
-    """How sure it is that enough cases pass; None where nothing was judged."""
+def suite_belief(
+    cases: Sequence[CaseBelief], bar: SuiteBar, *, not_asked: int = 0, not_yet_asked: int = 0
+) -> StatedBelief | None:
+    """How sure it is that enough cases pass; None where nothing was judged. `not_asked` and
+    `not_yet_asked`: how many cases are skipped, and how many a run under way has not come to.
+    """
     if not cases:
         return None
     need = bar.need(len(cases))
@@ -566,7 +570,6 @@ def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | N
         for judge, count in (look for text in one.texts for look in text.looks.items()):
             looks[judge] = looks.get(judge, 0) + count
     certain = sum(one.certain is not None for one in cases)
-    not_asked = sum(not (one.is_looked_at or one.is_short) for one in cases)
     found = StatedBelief(
         probability=_stated(chance, bar.sure),
         target=None if bar.sure is None else float(bar.sure),
@@ -579,6 +582,7 @@ def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | N
         subject=f"at least {need:,} of {len(cases):,} cases pass",
         contrary=f"fewer than {need:,} of {len(cases):,} cases pass",
         not_asked=not_asked,
+        not_yet_asked=not_yet_asked,
         without_output=sum(one.is_down for one in cases),
     )
     return settled(found, is_exhausted=not suite.can_pass)
