@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,12 +30,34 @@ from honestone.core.belief.cases.suite import (
 )
 from honestone.core.belief.stated import EVEN, StatedBelief, looks_at, repeats, settled
 from honestone.core.belief.verdict import TextBelief
+from honestone.core.events import OutputProduced
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.scorer import Scorer
+from honestone.core.judging.spend import Spend
 from honestone.core.numbers import ZERO, sure
 from honestone.core.suite.attempts import Attempt, CaseResult, Status
 from honestone.core.suite.case import AttemptRule, Case
+
+_NOTHING: Final = Spend()
+
+
+class AttemptRecord(Struct):
+    """What is on record of one attempt: `produced` what the target gave, `ballots` what was
+    answered, `ended` what it came to. `digest`: of the output, where a case has several attempts.
+    """
+
+    produced: OutputProduced | None = None
+    ballots: tuple[Ballot, ...] | None = None
+    ended: Attempt | None = None
+    digest: str | None = None
+
+    def drop_words(self, scorer: Scorer) -> None:
+        """What its numbers come from stays."""
+        if self.produced is not None:
+            self.produced = replace(self.produced, output="", trace=None, diff=None, spend=_NOTHING)
+        if self.ballots is not None:
+            self.ballots = scorer.without_words(self.ballots)
 
 
 class AttemptLooks(Struct, frozen=True):

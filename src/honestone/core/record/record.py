@@ -37,6 +37,7 @@ from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.record.case_belief import (
     AttemptLooks,
+    AttemptRecord,
     CaseAttempts,
     Chances,
     Unasked,
@@ -66,26 +67,6 @@ from honestone.core.suite.case import AttemptRule, Case, Expect
 
 # Cases whose words are kept in memory whatever is asked.
 FEW: Final = 1_000
-
-_NOTHING: Final = Spend()
-
-
-class AttemptRecord(Struct):
-    """What is on record of one attempt: `produced` what the target gave, `ballots` what was
-    answered, `ended` what it came to. `digest`: of the output, where a case has several attempts.
-    """
-
-    produced: OutputProduced | None = None
-    ballots: tuple[Ballot, ...] | None = None
-    ended: Attempt | None = None
-    digest: str | None = None
-
-    def drop_words(self, scorer: Scorer) -> None:
-        """What its numbers come from stays."""
-        if self.produced is not None:
-            self.produced = replace(self.produced, output="", trace=None, diff=None, spend=_NOTHING)
-        if self.ballots is not None:
-            self.ballots = scorer.without_words(self.ballots)
 
 
 class CaseRecord(Struct, kw_only=True):
