@@ -106,7 +106,7 @@ def log_of(cases: list[Any]) -> list[Event]:
             attempt_rule=AttemptRule(rule),
             skip="later" if kind == "skip" else None,
         )
-        first["cases"].append({**case_to_plain(case), "rubric": "r", "contract": "k"})
+        first["cases"].append({**case_to_plain(case), "rubric": "r", "contract": f"k{number}"})
         for at, attempt in enumerate(attempts, 1):
             log += events_of(case.id, at, attempt)
     return [event_from_plain(plain) for plain in log]

@@ -188,6 +188,7 @@ class WatchedRecord(SuiteRecord):
             def look() -> Iterator[CaseRecord]:
                 for one in unasked.counted(self.each()):
                     if one.case.skip is None:
+                        one.has_twin = True  # that would take another pass
                         believed.append(one.believed_as)
                     yield one
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -22,7 +22,7 @@ from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.events import StartedArtifact, StartedColumn, TableStarted
 from honestone.core.record import summary
-from honestone.core.record.case_belief import Chances
+from honestone.core.record.case_belief import Chances, name_of_shown
 from honestone.core.record.record import read_record
 from honestone.core.record.runs import SUITES, TABLE
 from honestone.core.record.summary import RunSummary, summary_of
@@ -347,13 +347,27 @@ def _summary(report: SuiteReportDoc) -> RunSummary:
         left_out=tuple(report.left_out_cases or ()),
         baseline=report.baseline.name if isinstance(report.baseline, BaselineDoc) else None,
         baseline_tasks=msgspec.convert(report.baseline_results or (), tuple[TaskResult, ...]),
-        chances=lambda: Chances(_chances(report.cases), None),
+        chances=lambda: Chances(_chances(report.cases), None, _texts(report.cases)),
     )
 
 
 def _chances(cases: Iterable[CaseDoc]) -> dict[str, float]:
     """P(it truly passes) of each case that a report says it of."""
     return {one.id: one.chance for one in cases if one.chance is not None}
+
+
+def _texts(cases: Iterable[CaseDoc]) -> dict[str, Hashable]:
+    """The names of the texts of cases with one attempt and without checks, whose answers a report
+    rounds.
+    """
+    found = dict[str, Hashable]()
+    for one in cases:
+        items = (item for criterion in one.criteria for item in criterion.items)
+        is_plain = len(one.attempts) <= 1 and all(item.kind != "check" for item in items)
+        if is_plain and isinstance(one.output, str):
+            given = text_of(one.input)
+            found[one.id] = name_of_shown(one.contract, given, one.output, one.diff)
+    return found
 
 
 def _case(case: CaseDoc) -> summary.CaseSummary:

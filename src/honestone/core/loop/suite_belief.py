@@ -21,13 +21,13 @@ from msgspec.structs import replace
 
 from honestone.core.belief.cases.pooled import pooled_text
 from honestone.core.belief.cases.ranges import text_with
+from honestone.core.belief.cases.sides import better_than
 from honestone.core.belief.cases.suite import (
     CaseBelief,
     Elsewhere,
     SuiteBelief,
     SuiteChance,
     all_reached,
-    better_than,
 )
 from honestone.core.belief.comparison import Better
 from honestone.core.belief.stated import EVEN, Ground, StatedBelief, settled
@@ -185,7 +185,8 @@ class SuiteBeliefState(SuiteLoopState):
         if one.rule is not None:
             return self._of_attempts(id, one)
         text = self._texts.get(one.text)
-        return CaseBelief(id, text, one.certain, one.is_short, one.is_turned)
+        name = None if text is None else one.text
+        return CaseBelief(id, text, one.certain, one.is_short, one.is_turned, name=name)
 
     def _of_attempts(self, id: str, one: CaseAnswers) -> CaseBelief:
         """A case that is run several times; without a look where its target failed."""

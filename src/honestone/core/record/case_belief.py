@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import prod
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
@@ -26,6 +27,7 @@ from honestone.core.belief.cases.suite import (
     CaseBelief,
     SuiteBar,
     SuiteBelief,
+    as_one,
     suite_belief,
 )
 from honestone.core.belief.stated import EVEN, StatedBelief, looks_at, repeats, settled
@@ -44,7 +46,8 @@ _NOTHING: Final = Spend()
 
 class AttemptRecord(Struct):
     """What is on record of one attempt: `produced` what the target gave, `ballots` what was
-    answered, `ended` what it came to. `digest`: of the output, where a case has several attempts.
+    answered, `ended` what it came to. `digest`: of the output, once that was asked for or its words
+    are dropped.
     """
 
     produced: OutputProduced | None = None
@@ -52,12 +55,21 @@ class AttemptRecord(Struct):
     ended: Attempt | None = None
     digest: str | None = None
 
-    def drop_words(self, scorer: Scorer) -> None:
-        """What its numbers come from stays."""
+    def drop_words(self, scorer: Scorer, *, is_named: bool) -> None:
+        """What its numbers come from stays. `is_named`: and what tells whether its text is another one's."""
         if self.produced is not None:
+            if is_named:
+                self.digest = digest_of(self)
             self.produced = replace(self.produced, output="", trace=None, diff=None, spend=_NOTHING)
         if self.ballots is not None:
             self.ballots = scorer.without_words(self.ballots)
+
+
+def digest_of(made: AttemptRecord | None) -> str | None:
+    """The digest of what the target gave; None where nothing is on record of that."""
+    if made is not None and made.digest is None and made.produced is not None:
+        made.digest = output_digest(made.produced.output, made.produced.diff)
+    return None if made is None else made.digest
 
 
 class AttemptLooks(Struct, frozen=True):
@@ -72,7 +84,9 @@ class AttemptLooks(Struct, frozen=True):
 
 
 class CaseAttempts(Struct, frozen=True, kw_only=True):
-    """What is known of the attempts of a case: those that ended, and those under way."""
+    """What is known of the attempts of a case: those that ended, and those under way. `digest_of` gives
+    the digest of an output; `contract` is the case's contract id (None: its text needs no name).
+    """
 
     case: Case
     scorer: Scorer
@@ -80,11 +94,31 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
     ballots_of: Callable[[int], Sequence[Ballot] | None]
     under_way: Mapping[int, AttemptLooks]
     digest_of: Callable[[int], str | None] = lambda number: None
+    contract: str | None = None
 
     def belief(self, numbers: Sequence[int]) -> CaseBelief:
         """P(the case passes) as far as its attempts of these numbers tell."""
         found = self._by_rule(numbers)
-        return found if self.case.attempts == 1 else replace(found, tries=self.case.attempts)
+        return replace(found, name=self.text_name(numbers), tries=self.case.attempts)
+
+    def text_name(self, numbers: Sequence[int]) -> Hashable:
+        """Equal for cases of which judges are shown the same in each of these attempts, and of which
+        code says the same. None where no judge is asked, one of them has no output, or no target gave one.
+        """
+        case = self.case
+        if self.contract is None or not self.scorer.asks_judges:
+            return None
+        if any(self._output_of(number) is None for number in numbers):
+            return None
+        if all(self._is_target_error(number) for number in numbers):
+            return None
+        texts = tuple([self._text_of(number) for number in numbers])
+        # A contract has what fills prompts in, and not what they ask.
+        return self.contract, case.input, texts
+
+    def _output_of(self, number: int) -> str | None:
+        under_way = self.under_way.get(number)
+        return self.digest_of(number) if under_way is None else under_way.output
 
     def _by_rule(self, numbers: Sequence[int]) -> CaseBelief:
         if len(numbers) == 1:
@@ -122,13 +156,12 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
 
     def _text_of(self, number: int) -> Hashable:
         """Equal for attempts that judges are shown the same of, and of which code says the same."""
-        under_way = self.under_way.get(number)
-        output = self.digest_of(number) if under_way is None else under_way.output
+        output = self._output_of(number)
         if output is None or self._is_target_error(number):
             return number
         checks = [one for one in self._ballots(number) if one.judge == CHECK]
         return output, frozenset(
-            (key, mark.answer, mark.score) for one in checks for key, mark in one.marks.items()
+            [(key, mark.answer, mark.score) for one in checks for key, mark in one.marks.items()]
         )
 
     def attempt(self, number: int) -> CaseBelief:
@@ -275,8 +308,13 @@ def _open_by_best(tried: CaseAttempts, chances: Mapping[int, float]) -> dict[int
     }
 
 
+def name_of_shown(contract: str, input: str, output: str, diff: object) -> Hashable:
+    """`CaseAttempts.text_name` of one attempt of which no code says anything, by what a report shows."""
+    return contract, input, ((output_digest(output, diff), frozenset()),)
+
+
 def output_digest(output: str | None, diff: object) -> str:
-    """Equal for attempts at one case whose judges are shown the same."""
+    """Equal for outputs that judges are shown the same of, next to the same question."""
     return digest_json([output, diff])
 
 
@@ -363,11 +401,13 @@ def are_exhausted(
 
 class Chances(NamedTuple):
     """P(it truly passes) of cases that are certain or were looked at: by what was said of each
-    alone, and by what all cases say about the judges (None: not known, as of a saved report).
+    alone, and by what all cases say about the judges (None: not known, as of a saved report). `texts`
+    are the names of the texts of cases, as far as they are known.
     """
 
     alone: Mapping[str, float]
     together: Mapping[str, float] | None
+    texts: Mapping[str, Hashable] = MappingProxyType({})
 
 
 B = TypeVar("B", bound="Believed")
@@ -413,9 +453,13 @@ class Believed(Protocol):
     @property
     def result(self) -> CaseResult: ...
 
+    def tried(self, under_way: Mapping[int, AttemptLooks]) -> CaseAttempts: ...
 
-def beliefs_of(cases: Iterable[Believed]) -> list[CaseBelief]:
-    """What is believed of each that is not skipped: worked out once for those with equal answers."""
+
+def beliefs_of(cases: Iterable[Believed]) -> Sequence[CaseBelief]:
+    """What is believed of each that is not skipped: worked out once for those with equal answers, and
+    the same of those that are one text.
+    """
     # With the cases, so that no identity is used again.
     known: dict[tuple[object, ...], tuple[CaseBelief, Believed]] = {}
     found = []
@@ -424,11 +468,15 @@ def beliefs_of(cases: Iterable[Believed]) -> list[CaseBelief]:
             continue
         key = one.believed_by
         same = None if key is None else known.get(key)
-        belief = one.believed_as if same is None else replace(same[0], id=one.case.id)
+        belief = (
+            one.believed_as
+            if same is None
+            else replace(same[0], id=one.case.id, name=one.tried({}).text_name([1]))
+        )
         if key is not None and same is None:
             known[key] = belief, one
         found.append(belief)
-    return found
+    return as_one(found)
 
 
 def bar_of(

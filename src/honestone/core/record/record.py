@@ -7,6 +7,7 @@ everything else reads a run back by the same fold.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -45,9 +46,9 @@ from honestone.core.record.case_belief import (
     beliefs_of,
     by_belief,
     decided_by,
+    digest_of,
     is_statable,
     is_turned,
-    output_digest,
 )
 from honestone.core.record.judge_spends import JudgeSpends
 from honestone.core.skill.sides import SidesComparison
@@ -75,6 +76,7 @@ class CaseRecord(Struct, kw_only=True):
 
     A brief one keeps of an attempt that ended what its numbers come from, and no words.
     `is_asked_on`: judges are asked on, so what is more likely holds before the mean of the marks.
+    `has_twin`: another case of the run has this contract, so their outputs may be one text.
     """
 
     case: Case
@@ -85,6 +87,7 @@ class CaseRecord(Struct, kw_only=True):
     passed_by: str | None = None
     is_brief: bool = False
     is_asked_on: bool = False
+    has_twin: bool = False
     _refused: tuple[int, ...] = ()
     _unanswered: frozenset[int] = frozenset()
     _result: CaseResult | None = None
@@ -93,9 +96,7 @@ class CaseRecord(Struct, kw_only=True):
         match event:
             case OutputProduced():
                 made = self._made(event.attempt)
-                made.produced = event
-                if self.case.attempts > 1:
-                    made.digest = output_digest(event.output, event.diff)
+                made.produced, made.digest = event, None
                 if event.error is not None:  # a target that failed is the attempt's end
                     self._end(target_failed(event.attempt, event.error))
             case AttemptJudged():
@@ -193,7 +194,7 @@ class CaseRecord(Struct, kw_only=True):
             made.ended = attempt
             self._result = None
         if self.is_brief:
-            made.drop_words(self.scorer)
+            made.drop_words(self.scorer, is_named=self.has_twin or self.case.attempts > 1)
 
     def whole(self, events: Iterable[Event]) -> CaseRecord:
         """It with its words again, from what is on record of it. What its attempts came to is known.
@@ -242,7 +243,8 @@ class CaseRecord(Struct, kw_only=True):
             ended_of=self.ended_of,
             ballots_of=self.ballots_of,
             under_way=under_way,
-            digest_of={number: one.digest for number, one in self.made.items()}.get,
+            digest_of=lambda number: digest_of(self.made.get(number)),
+            contract=self.contract if self.has_twin else None,
         )
 
     @property
@@ -366,6 +368,9 @@ class SuiteRecord:
         )
         self.cases = {one.id: self.case_record(one) for one in self.started.cases}
         self.count = len(self.cases)
+        contracts = Counter([one.contract for one in self.cases.values()])
+        for one in self.cases.values():
+            one.has_twin = contracts[one.contract] > 1
         self.compared: SidesComparison | None = None
         self.seconds = 0.0
         self.spend = Spend()
@@ -516,11 +521,12 @@ class SuiteRecord:
         return is_compared and not self.started.min_given and not self.is_rescored
 
     def chances(self) -> Chances:
-        cases = beliefs_of(self.each())
+        cases = beliefs_of(replace(one, has_twin=True) for one in self.each())
         alone = {one.id: one.alone for one in cases}
         return Chances(
             alone={id: chance for id, chance in alone.items() if chance is not None},
             together=SuiteBelief(cases, self.bar.need(len(cases))).by_case(),
+            texts={one.id: one.name for one in cases if one.name is not None},
         )
 
     @property

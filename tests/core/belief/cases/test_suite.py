@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from honestone.core.belief.cases.sides import better_than
 from honestone.core.belief.cases.suite import (
     CaseBelief,
     SuiteBar,
     SuiteBelief,
-    better_than,
     suite_belief,
 )
 from honestone.core.belief.verdict import TextBelief

@@ -13,7 +13,7 @@ from honestone.app.judging.measured.known_noise import noise_of_cases
 from honestone.app.suites.options import require_gates
 from honestone.app.suites.subject import find_run_summary
 from honestone.app.workspace import Workspace
-from honestone.core.belief.cases.suite import better_than
+from honestone.core.belief.cases.sides import better_than
 from honestone.core.errors import ContractMismatch, StoreError, UsageError
 from honestone.core.events import Started, SuiteStarted
 from honestone.core.judging.contract import ContractDocument, differences
@@ -83,7 +83,9 @@ def _better_and_worse(before: Chances, after: Chances) -> tuple[float | None, fl
         then, now = before.together, after.together
     else:
         then, now = before.alone, after.alone
-    return better_than(now, then) if then.keys() & now.keys() else (None, None)
+    if not then.keys() & now.keys():
+        return None, None
+    return better_than(now, then, after.texts, before.texts)
 
 
 def _contract_changes(

@@ -5,6 +5,11 @@ and the share of items that are met is learned over the cases too. Under one ass
 independent, so the number that pass is a sum of unequal coins. A case without a look decides
 nothing: it counts as failed where a pass is in question, and as passed where a failure is. So does
 an attempt without one, where a case has several, and what has no output since its target failed.
+
+Cases of one text, the same question with the same output (`CaseBelief.name`), pass or fail together: they
+are one coin that is worth as many cases, and what judges answered about it is evidence once. So are cases of
+several attempts that all gave the same, one by one. Those that share some of their attempts only are
+taken to be independent, and what was answered about a shared attempt counts for each of them.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from operator import add, mul
 from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.core.belief.counting import binomial, convolved
 from honestone.core.belief.errors import ErrorModel, History
@@ -40,7 +46,6 @@ LOOKS_PER_CASE: Final = 6
 LIKELY: Final = 0.1
 # A case whose outcome varies less is settled.
 SETTLED: Final = 0.03
-_TAIL: Final = 1e-12
 
 
 class CaseBelief(Struct, frozen=True):
@@ -50,6 +55,7 @@ class CaseBelief(Struct, frozen=True):
     meet the contract.
 
     `attempts`: those of a case that passes where `needed` of them do, each like a case of its own.
+    `name`: of its text and question; cases with equal ones are one text (None: not known).
     `others`: texts that say how judges err, and nothing of whether it passes, as those of attempts
     that are not its best one. `made_of`: texts whose answers `text` has, as the mean of them. `tries`: how many attempts there may be, each of which may be looked at.
     """
@@ -65,6 +71,7 @@ class CaseBelief(Struct, frozen=True):
     made_of: tuple[TextBelief, ...] = ()
     tries: int = 1
     is_down: bool = False
+    name: Hashable = None
 
     @classmethod
     def without_output(cls, id: str) -> CaseBelief:
@@ -205,6 +212,45 @@ def _parts(case: CaseBelief) -> Iterator[CaseBelief]:
             yield one
 
 
+def as_one(cases: Sequence[CaseBelief]) -> Sequence[CaseBelief]:
+    """The same cases; those of one text all have what most looks say of it."""
+    counts = Counter([one.name for one in cases if one.name is not None])
+    if len(counts) == sum(counts.values()):
+        return cases
+    best: dict[Hashable, CaseBelief] = {}
+    for one in cases:
+        if counts[one.name] > 1 and (
+            one.name not in best or _weight_of(one) > _weight_of(best[one.name])
+        ):
+            best[one.name] = one
+    return [replace(best[one.name], id=one.id) if one.name in best else one for one in cases]
+
+
+def _weight_of(case: CaseBelief) -> tuple[bool, bool, int]:
+    looks = sum([count for text in case.texts for count in text.looks.values()])
+    return case.certain is not None, case.has_looks, looks
+
+
+def _by_text(cases: Sequence[CaseBelief]) -> list[tuple[CaseBelief, int]]:
+    """One case of each text, with how many there are of it."""
+    first: dict[Hashable, CaseBelief] = {}
+    counts: Counter[Hashable] = Counter()
+    for place, one in enumerate(cases):
+        key = place if one.name is None else (one.name,)
+        first.setdefault(key, one)
+        counts[key] += 1
+    return [(one, counts[key]) for key, one in first.items()]
+
+
+class _Coins(NamedTuple):
+    """So many texts with equal answers. Each is that of so many cases as it is worth."""
+
+    text: TextBelief
+    is_turned: bool
+    alike: int
+    worth: int
+
+
 class SuiteBelief:
     """What is believed about a suite of which `need` cases have to pass. `elsewhere`: what other
     texts say about the judges. Turned cases say how judges err, and nothing of how many others
@@ -220,27 +266,44 @@ class SuiteBelief:
         shares: Sequence[float] = SUITE_SHARES,
     ) -> None:
         self.need = need
-        self._cases = cases
+        self._cases = cases = as_one(cases)
         self._sure = sum(one.certain is True for one in cases)
-        lone = [one for one in cases if not one.attempts]
-        seen = [(one.text, one.is_turned) for case in lone for one in _parts(case) if one.text]
-        self._unseen = sum(one.certain is None and not one.is_looked_at for one in lone)
+        rows = _by_text(cases)
+        lone = [row for row in rows if not row[0].attempts]
+        seen = [
+            (one.text, one.is_turned, worth)
+            for case, worth in lone
+            for one in _parts(case)
+            if one.text
+        ]
+        self._unseen = Counter(
+            worth for one, worth in lone if one.certain is None and not one.is_looked_at
+        )
         self._groups = [
-            (text, is_turned, alike)
-            for is_turned in (False, True)
-            for text, alike in _alike([text for text, turned in seen if turned is is_turned])
+            _Coins(text, is_turned, alike, worth)
+            for is_turned, worth in sorted({row[1:] for row in seen})
+            for text, alike in _alike([one[0] for one in seen if one[1:] == (is_turned, worth)])
         ]
-        tried = [one for one in cases if one.attempts]
-        counts = Counter(one.kind for one in tried)
-        self._tried = [
-            (one, counts[kind]) for kind, one in {one.kind: one for one in tried}.items()
+        tried = [(one, worth) for one, worth in rows if one.attempts]
+        counts = Counter((one.kind, worth) for one, worth in tried)
+        first = {(one.kind, worth): one for one, worth in reversed(tried)}
+        self._tried = [(first[key], alike, key[1]) for key, alike in counts.items()]
+        seen += [
+            (one.text, one.is_turned, worth)
+            for case, worth in tried
+            for one in _parts(case)
+            if one.text
         ]
-        seen += [(one.text, one.is_turned) for case in tried for one in _parts(case) if one.text]
-        seen += [(text, one.is_turned) for one in cases if one.is_looked_at for text in one.others]
-        self._looked = [text for text, _ in seen]
-        # Cases with equal answers may share one text, which counts for each of them.
-        turned = [text for text, is_turned in seen if is_turned]
-        others = [text for text, is_turned in seen if not is_turned]
+        seen += [
+            (text, one.is_turned, worth)
+            for one, worth in rows
+            if one.is_looked_at
+            for text in one.others
+        ]
+        self._looked = [text for text, _, _ in seen]
+        # Texts with equal answers may be one object, which counts for each of them.
+        turned = [text for text, is_turned, _ in seen if is_turned]
+        others = [text for text, is_turned, _ in seen if not is_turned]
         self._turned = _tallies(turned)
         self._shares_of_turned: dict[ErrorModel, Mapping[float, float]] = {}
         self._passing: dict[tuple[Hashable, bool], float] = {}
@@ -265,13 +328,23 @@ class SuiteBelief:
     @property
     def chance(self) -> SuiteChance | None:
         """None where nothing was judged and something is open."""
-        open_cases = self._unseen + sum([alike for _, alike in self._tried])
+        open_cases = self._open_at_most + sum([alike * worth for _, alike, worth in self._tried])
         if not self._looked or not (open_cases or self._groups):
             if open_cases:
                 return _without_a_look(self._sure, open_cases, self.need)
             certain = float(self._sure >= self.need)
             return SuiteChance(certain, certain, certain)
         return all_reached([self])
+
+    @property
+    def _open_at_most(self) -> int:
+        """How many cases of one attempt have no look."""
+        return sum([worth * alike for worth, alike in self._unseen.items()])
+
+    def _with_unseen(self, count: _Count, met_share: float) -> _Count:
+        for worth, alike in self._unseen.items():
+            count = count.with_coins(alike, met_share, worth)
+        return count
 
     def under(self, one: Assumption) -> SuiteChance:
         """P(the bar is met) if an assumption is so."""
@@ -280,22 +353,21 @@ class SuiteBelief:
         if self._tried:
             return self._under_with_attempts(one, seen, need)
         return SuiteChance(
-            seen.with_coins(self._unseen, one.met_share).at_least(need),
+            self._with_unseen(seen, one.met_share).at_least(need),
             seen.at_least(need),
-            seen.at_least(need - self._unseen),
+            seen.at_least(need - self._open_at_most),
         )
 
     def _under_with_attempts(self, one: Assumption, seen: _Count, need: int) -> SuiteChance:
-        counts = _Counts(seen.with_coins(self._unseen, one.met_share), seen, seen)
-        for case, alike in self._tried:
+        counts = _Counts(self._with_unseen(seen, one.met_share), seen, seen)
+        for case, alike, worth in self._tried:
             found = self._of_attempts(case, one)
-            counts = _Counts(
-                *(count.with_coins(alike, own) for count, own in zip(counts, found, strict=True))
-            )
+            rows = zip(counts, found, strict=True)
+            counts = _Counts(*(count.with_coins(alike, own, worth) for count, own in rows))
         return SuiteChance(
             counts.chance.at_least(need),
             counts.low.at_least(need),
-            counts.high.at_least(need - self._unseen),
+            counts.high.at_least(need - self._open_at_most),
         )
 
     def _of_attempts(self, case: CaseBelief, one: Assumption) -> SuiteChance:
@@ -321,8 +393,8 @@ class SuiteBelief:
 
     def _distribution(self, one: Assumption) -> _Count:
         found = _Count(0, [1.0])
-        for text, is_turned, alike in self._groups:
-            found = found.with_coins(alike, self._passes(text, is_turned, one))
+        for text, is_turned, alike, worth in self._groups:
+            found = found.with_coins(alike, self._passes(text, is_turned, one), worth)
         return found
 
     @property
@@ -330,13 +402,13 @@ class SuiteBelief:
         """How many of the cases that were looked at, or are certain, are expected to pass."""
         looked = sum(
             [
-                alike * self.passing(text, is_turned=is_turned)
-                for text, is_turned, alike in self._groups
+                alike * worth * self.passing(text, is_turned=is_turned)
+                for text, is_turned, alike, worth in self._groups
             ]
         )
         tried = [
-            alike * self.passing_by_attempts(case).chance
-            for case, alike in self._tried
+            alike * worth * self.passing_by_attempts(case).chance
+            for case, alike, worth in self._tried
             if case.is_looked_at
         ]
         return self._sure + looked + sum(tried)
@@ -350,16 +422,18 @@ class SuiteBelief:
         for one, weight in self._assumed.items():
             if weight >= likely:
                 chances = [
-                    (alike, self._passes(text, is_turned, one))
-                    for text, is_turned, alike in self._groups
+                    (alike, worth, self._passes(text, is_turned, one))
+                    for text, is_turned, alike, worth in self._groups
                 ]
                 chances += [
-                    (alike, self._of_attempts(case, one).chance)
-                    for case, alike in self._tried
+                    (alike, worth, self._of_attempts(case, one).chance)
+                    for case, alike, worth in self._tried
                     if case.is_looked_at
                 ]
-                mean = sum([alike * chance for alike, chance in chances])
-                variance = sum([alike * chance * (1.0 - chance) for alike, chance in chances])
+                mean = sum([alike * worth * chance for alike, worth, chance in chances])
+                variance = sum(
+                    [alike * worth**2 * chance * (1.0 - chance) for alike, worth, chance in chances]
+                )
                 least = min(least, mean - deviations * sqrt(variance))
         return self._sure + least if self._assumed else float(self._sure)
 
@@ -491,10 +565,15 @@ class _Count(NamedTuple):
     first: int
     chances: Sequence[float]
 
-    def with_coins(self, coins: int, chance: float) -> _Count:
+    def with_coins(self, coins: int, chance: float, worth: int = 1) -> _Count:
+        """Each coin counts as so many as it is worth."""
         if not coins:
             return self
         first, more = binomial(coins, chance)
+        if worth > 1:
+            spread = [0.0] * ((len(more) - 1) * worth + 1)
+            spread[::worth] = more
+            return _Count(self.first + first * worth, convolved(self.chances, spread))
         return _Count(self.first + first, convolved(self.chances, more))
 
     def at_least(self, least: int) -> float:
@@ -510,25 +589,6 @@ def _alike(texts: Sequence[TextBelief]) -> list[tuple[TextBelief, int]]:
         first.setdefault(key, text)
         counts[key] = counts.get(key, 0) + 1
     return [(text, counts[key]) for key, text in first.items()]
-
-
-def better_than(now: Mapping[str, float], before: Mapping[str, float]) -> tuple[float, float]:
-    """P(more of the shared cases truly pass now than before), and P(fewer do). Both are by case the
-    probability that it passes.
-    """
-    found = {0: 1.0}
-    for id in sorted(now.keys() & before.keys()):  # sums of floats depend on the order
-        up, down = now[id] * (1.0 - before[id]), before[id] * (1.0 - now[id])
-        moved: dict[int, float] = {}
-        for by, chance in found.items():
-            for step, share in ((1, up), (-1, down), (0, 1.0 - up - down)):
-                if share * chance > _TAIL:
-                    moved[by + step] = moved.get(by + step, 0.0) + chance * share
-        found = moved
-    return (
-        sum([chance for by, chance in found.items() if by > 0]),
-        sum([chance for by, chance in found.items() if by < 0]),
-    )
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -560,13 +620,13 @@ def suite_belief(
     """
     if not cases:
         return None
-    need = bar.need(len(cases))
+    cases, need = as_one(cases), bar.need(len(cases))
     suite = SuiteBelief(cases, need)
     chance = suite.chance
     if chance is None:
         return None
     looks: dict[str, int] = {}
-    for one in cases:
+    for one, _ in _by_text(cases):
         for judge, count in (look for text in one.texts for look in text.looks.items()):
             looks[judge] = looks.get(judge, 0) + count
     certain = sum(one.certain is not None for one in cases)
