@@ -367,6 +367,7 @@ def test_improve_takes_a_bar_and_states_it(tmp_path: Path) -> None:
     done = honestone.improve(text, rubric, sure=90, max_looks=8, **options).to_dict()
     assert done["belief"]["target"] == 0.9 and done["belief"]["max_looks"] == 8
     assert done["result"] != "PASSED" or done["belief"]["probability"] >= 0.9
+    honestone.improve(text, rubric, sure=80, **options)
     with pytest.raises(honestone.UsageError, match="less than 80% sure"):
         honestone.improve(text, rubric, sure=70, **options)
     with pytest.raises(honestone.UsageError, match="keep-best has a rule of its own"):
