@@ -91,15 +91,13 @@ def test_the_end_says_how_sure_it_is_and_what_to_type(ready: Desk) -> None:
 
 
 def test_code_alone_needs_no_belief(desk: Desk) -> None:
-    """What has no noise is decided as keep-best decides it."""
+    """What has no noise is decided as keep-best decides it, and is certain."""
     desk.rubric(
         "rubric: 1\ncriteria:\n  - id: a\n    requirement: pear\n    check: {contains: pear}\n"
     )
     desk.file("note.md", "# Fruit\n")
     done = improve(desk, desk.worker("worker", "put(read() + b'a pear\\n')"), policy="belief")
-    assert (
-        done.code == 0 and done.json["policy"] == "keep-best" and done.json["probability"] is None
-    )
+    assert done.code == 0 and done.json["policy"] == "keep-best" and done.json["probability"] == 1.0
 
 
 @pytest.mark.slow

@@ -113,6 +113,7 @@ def test_a_judge_is_not_told_what_would_lead_it() -> None:
         "draw",
         "case",
         "also_asked",  # ids of other calls: no request holds them
+        "whole",  # all criteria, where a call asks a part of them: no request holds them
         "attempt",  # recorded answers are found by them: no request holds them
     }
     assert {f.name for f in fields(AskedCriterion)} == {"id", "requirement", "items"}
