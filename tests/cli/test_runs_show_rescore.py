@@ -435,7 +435,9 @@ def test_runs_say_what_they_came_to_how_that_changed_and_what_it_cost(ready: Des
         ("Words", "fail", 0.5, None, 2),
     ]
     loop, evaluation = listed[0], listed[1]
-    assert (loop["verdict"], loop["result"], loop["score"]) == ("inconclusive", "UNCONFIRMED", 100)
+    assert (loop["verdict"], loop["result"]) == ("inconclusive", "UNCONFIRMED")
+    shown = ready.run("show", loop["id"], "--json").json
+    assert loop["score"] == shown["expected"]["final"]["score"] > 90
     assert loop["judges"] == evaluation["judges"] and len(loop["judges"]) == 1
     assert (
         loop["judge_calls"] > evaluation["judge_calls"] == 1

@@ -255,9 +255,12 @@ def test_an_unconfirmed_version_names_who_disagrees_and_the_way_back(ready: Desk
     words = "for one in out['criteria'].values():\n    one['evidence'] = f'a pear {os.getpid()}'"
     judge = ready.judge(body=f"out = reply()\n{words}\nprint(json.dumps(out))")
     worker = ready.worker("worker", f"put({WHOLE.encode()!r})")
+    # What its first answer refuses stays refused, whatever it says later.
+    asked = ready.folder.parent / "asked"
+    first = f"import pathlib\nasked = pathlib.Path({str(asked)!r})\nis_first = not asked.exists()\nasked.touch()\n"
     witness = ready.judge(
         "witness",
-        "out = reply()\nout['criteria']['close'] = {'met': False}\nprint(json.dumps(out))",
+        f"{first}out = reply()\nif is_first:\n    out['criteria']['close'] = {{'met': False}}\nprint(json.dumps(out))",
     )
     call = (
         "improve",

@@ -149,7 +149,7 @@ class PanelJudgement(Judgement[LoopState]):
 
 
 def _look_of(state: LoopState, action: Ask) -> int:
-    """Which look of its judge an action asks for, from 0. A call that failed is no look of a held-out
+    """Which look of its judge an action asks for, from 0. A call that failed does not count for a held-out
     judge: it is asked the same question again, so that of each look the first answer on record is
     the one that counts.
     """

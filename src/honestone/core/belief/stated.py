@@ -76,7 +76,7 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     without_output: int = 0
     is_exhausted: bool = False
 
-    def beside(self, better: float | None, worse: float | None, *, is_alone: bool) -> Stated:
+    def with_sides(self, better: float | None, worse: float | None, *, is_alone: bool) -> Stated:
         """With what a comparison says. `is_alone`: it alone is the verdict, and no bar."""
         if not is_alone:
             return replace(self, better=better, worse=worse)

@@ -396,8 +396,8 @@ class TextBelief:
         return found
 
     def next_answers(self, judge: str) -> dict[Key, ExpectedAnswer]:
-        """What a judge may answer next to each item. Empty where the answers so far are no plain
-        count: elsewhere what an item turns is too dear to work out.
+        """What a judge may answer next to each item. Empty where the answers so far are not a
+        plain count: elsewhere what an item turns is too dear to work out.
         """
         if self.signature is None:
             return {}

@@ -155,7 +155,7 @@ class SuiteBeliefState(SuiteLoopState):
 
     def new_looks(self, cases: Sequence[CaseAnswers]) -> tuple[CaseAnswers, ...]:
         """The same without the looks that are on record, each text once. What code answered stays
-        with every case: it is no look, and costs nothing to repeat.
+        with every case: it does not count as a look, and costs nothing to repeat.
         """
         seen = {text: {ballot.judge for ballot in looks} for text, looks in self.looks_at.items()}
 

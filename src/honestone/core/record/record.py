@@ -512,7 +512,7 @@ class SuiteRecord:
         found, sides = self.bar_belief, self.compared
         if found is None or sides is None:
             return found
-        return found.beside(sides.better, sides.worse, is_alone=self.is_decided_by_baseline)
+        return found.with_sides(sides.better, sides.worse, is_alone=self.is_decided_by_baseline)
 
     @property
     def is_decided_by_baseline(self) -> bool:

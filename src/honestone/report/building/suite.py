@@ -116,6 +116,7 @@ def _head(
     record: SuiteRecord, noise: Mapping[str, scorecard.KnownNoiseDoc], log: CaseLog | None
 ) -> suite.SuiteReportDoc:
     started, tally, verdict = record.started, record.tally, record.own_verdict
+    has_bar = record.compared is None or started.min_given
     rates = tally.rates
     costs = {id: usage_document(spend) for id, spend in (record.judge_spends.found or {}).items()}
     document = suite.SuiteReportDoc(
@@ -130,7 +131,7 @@ def _head(
         belief=BeliefDoc.of(record.belief, is_undecided=record.is_undecided),
         pass_rate=share_of(rates.pass_rate),
         pass_rate_interval=_shares(rates.passes),
-        min_pass_rate=None if record.is_decided_by_baseline else float(started.min_pass_rate),
+        min_pass_rate=float(started.min_pass_rate) if has_bar else None,
         mean_score=points_of(rates.mean_score),
         mean_score_interval=None if rates.scores is None else span_of(*rates.scores),
         counts={str(status): count for status, count in rates.counts.items()},

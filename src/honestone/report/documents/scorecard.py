@@ -568,7 +568,7 @@ def mark_number(answer: str | Number) -> str:
 
 def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
     """Each judge once, in its worst state: one artifact that it failed on must not hide behind the
-    others. One that it was spared is no failure. Its unusable replies are those of all.
+    others. One that it was spared does not count as failed. Its unusable replies are those of all.
     """
     worst: dict[str, JudgeDoc] = {}
     unusable: dict[str, int] = {}
@@ -581,7 +581,7 @@ def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
 
 def states_over_many(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
     """The same of several artifacts or cases, each of which has looks of its own: how many looks a
-    judge has in one of them is no count over all.
+    judge has in one of them says nothing of all.
     """
     return worst_states(replace(one, id=first_look(one.id)) for one in judges)
 
