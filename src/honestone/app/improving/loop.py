@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Generic
@@ -52,6 +53,7 @@ from honestone.core.judging.rubric import Check, Rubric
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.named import BY_BELIEF, POLICIES
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
+from honestone.core.numbers import show_bar
 from honestone.core.record.rates import rates_of
 from honestone.engine.journal import reserve_in
 from honestone.engine.judging.retrying import with_retries
@@ -433,6 +435,18 @@ class ImprovementRequest(EditOptions, frozen=True, kw_only=True):
                 f"--sure {sure:g}: `improve` does not say PASSED of what is less than {LEAST_STATED:.0%} sure",
                 hint="ask for 80 or more, for example --sure 95",
             )
+
+
+def require_statable(sure: Fraction, says: str) -> None:
+    """Raises UsageError for a bar in a file (0-1; `says`: which one) below what is called PASSED. As a
+    binary fraction, which is what beliefs are: .8 in a file is .8 there.
+    """
+    if float(sure) < LEAST_STATED:
+        raise UsageError(
+            f"{says} `sure: {show_bar(sure)}`: `improve` does not say PASSED of what"
+            f" is less than {LEAST_STATED:.0%} sure",
+            hint="write 80 or more there, or add --sure 95",
+        )
 
 
 def loop_limits(

@@ -15,7 +15,7 @@ from honestone.adapters.context import AdapterContext
 from honestone.adapters.named_models import make_self_judge
 from honestone.app.improving import loop
 from honestone.app.improving.holding_out import NOBODY, hold_one_out, named_apart
-from honestone.app.improving.loop import ImprovementRequest, LoopPlan
+from honestone.app.improving.loop import ImprovementRequest, LoopPlan, require_statable
 from honestone.app.judging import judging_options
 from honestone.app.judging.measured.known_noise import known_noise
 from honestone.app.judging.measured.vouching import require_vouched
@@ -26,7 +26,6 @@ from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Artifact
 from honestone.core.checking.checks import checks_of
-from honestone.core.editing.result import LEAST_STATED
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event
 from honestone.core.judging.ballot import Question, asked_criteria
@@ -36,7 +35,6 @@ from honestone.core.judging.spend import Meter
 from honestone.core.loop.named import BY_BELIEF, POLICIES, policy_named
 from honestone.core.loop.policies import fixes_for
 from honestone.core.loop.state import LoopLimits, LoopState
-from honestone.core.numbers import show_bar
 from honestone.engine.evaluate import packing_notes, shown_in_part
 from honestone.engine.judgements import PanelJudgement, require_apart
 from honestone.engine.judging.evaluator import Evaluator
@@ -84,12 +82,8 @@ def _require_statable(request: ImprovementRequest, rubric: Rubric) -> None:
             "with --self-judge the worker's own model is asked once about a version, so no more can be sure",
             hint="name other judges with --judge, or leave --sure and `sure:` out",
         )
-    if rubric.sure is not None and float(rubric.sure) < LEAST_STATED:
-        raise UsageError(
-            f"the rubric says `sure: {show_bar(rubric.sure)}`: `improve` does not say PASSED of what"
-            f" is less than {LEAST_STATED:.0%} sure",
-            hint="write 80 or more there, or add --sure 95",
-        )
+    if rubric.sure is not None:
+        require_statable(rubric.sure, "the rubric says")
 
 
 def _under_keep_best(

@@ -24,7 +24,6 @@ from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import checks_of
-from honestone.core.editing.result import LEAST_STATED
 from honestone.core.errors import UsageError
 from honestone.core.judging.contract import Contract
 from honestone.core.judging.spend import Meter
@@ -40,7 +39,7 @@ from honestone.core.loop.suite_loop import (
     Splits,
     SuiteLoopState,
 )
-from honestone.core.numbers import ONE, exact, show_bar
+from honestone.core.numbers import ONE, exact
 from honestone.core.skill.skill_file import SKILL_FILE
 from honestone.core.suite.case import Case
 from honestone.engine.judgements import TaskJudgement
@@ -175,12 +174,7 @@ def _require_statable(request: ImprovementRequest, tasks: SuitePlan) -> None:
     """
     if tasks.sure is None or not _asks_judges(tasks):
         return
-    if float(tasks.sure) < LEAST_STATED:
-        raise UsageError(
-            f"the suite says `sure: {show_bar(tasks.sure)}`: `improve` does not say PASSED of what"
-            f" is less than {LEAST_STATED:.0%} sure",
-            hint="write 80 or more there, or add --sure 95",
-        )
+    loop.require_statable(tasks.sure, "the suite says")
     if request.policy == "keep-best":
         raise UsageError(
             "--sure is what the policy belief decides by; keep-best has a rule of its own",

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.counting import CountedContract, CountShape, PartHistories, reached
 from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers
-from honestone.core.belief.normal import Atom
+from honestone.core.belief.normal import Atom, bits
 from honestone.core.belief.scores import ScoreBelief, ScoreModel
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
 from honestone.core.judging.rubric import Item, Key, Rubric
@@ -589,14 +589,8 @@ def _common(one: Assumption, history: History, own: JudgeAnswers) -> float:
     item, under one assumption.
     """
     then = _next_answer(one, history, own)
-    apart = then.met * _bits(then.if_met) + (1.0 - then.met) * _bits(then.if_unmet)
-    return max(_bits(then.yes) - apart, 0.0)
-
-
-def _bits(chance: float) -> float:
-    """What is not known of something with this probability."""
-    rest = 1.0 - chance
-    return -sum([one * log2(one) for one in (chance, rest) if one > 0.0])
+    apart = then.met * bits(then.if_met) + (1.0 - then.met) * bits(then.if_unmet)
+    return max(bits(then.yes) - apart, 0.0)
 
 
 def _moments(odds: Odds) -> Moments:
