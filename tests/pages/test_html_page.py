@@ -4,34 +4,21 @@ keyboard, on a phone.
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from by_path import load
+
 HERE = Path(__file__).parent
-
-
-def _load(name: str, path: Path) -> ModuleType:
-    """By path: this folder is no package, and the samples stand with the tests of the reports."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec and spec.loader
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-samples = _load("suite_samples", HERE.parent / "report" / "suite_samples.py")
-improvements = _load("honestone_test_samples", HERE.parent / "report" / "samples.py")
-rendered = _load("rendered", HERE.parent / "report" / "rendered.py")
+samples = load("suite_samples", HERE.parent / "report" / "suite_samples.py")
+improvements = load("honestone_test_samples", HERE.parent / "report" / "samples.py")
+rendered = load("rendered", HERE.parent / "report" / "rendered.py")
 suite_html = rendered.suite_html
-chromium = _load("honestone_test_chromium", HERE / "chromium.py")
+chromium = load("honestone_test_chromium", HERE / "chromium.py")
 
 pytestmark = pytest.mark.skipif(
     chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it"

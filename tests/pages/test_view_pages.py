@@ -4,30 +4,19 @@ under their policy.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from by_path import load
+
 HERE = Path(__file__).parent
-
-
-def _load(name: str, path: Path) -> ModuleType:
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec and spec.loader
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-chromium = _load("honestone_test_chromium", HERE / "chromium.py")
+chromium = load("honestone_test_chromium", HERE / "chromium.py")
 pytestmark = pytest.mark.skipif(
     chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it"
 )
