@@ -197,6 +197,7 @@ FACES = {
     "__main__": "cli",
     "api": "view.labelling",
     "cli": "mcp view",
+    "compat": "cli",
     "evaluate": "compat",
     "integrations": "api",
 }

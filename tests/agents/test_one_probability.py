@@ -14,8 +14,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec import convert
 
 from cli.desk import Program
+from honestone.report.documents.findings import with_all_looks
+from honestone.report.documents.scorecard import JudgeDoc, first_look
 
 from .host import Host
 from .mcp_host import McpHost
@@ -27,6 +30,8 @@ JUDGE = """
 answers = {answers}
 with open(LOG, encoding="utf-8") as log:
     look = len(log.readlines())
+if look in {fails}:
+    sys.exit("no answer today")
 def marks(criterion):
     number = int(criterion["id"].removeprefix("q"))
     return {{"met": answers[look % len(answers)][number], "suggestion": f"look {{look}}"}}
@@ -42,6 +47,22 @@ def drawn(seed: int) -> list[list[bool]]:
     chance = random.Random(seed)
     share = chance.choice([0.05, 0.5, 0.8, 0.97])
     return [[chance.random() < share for _ in range(4)] for _ in range(12)]
+
+
+def failing(seed: int, bar: float | None) -> tuple[int, ...]:
+    """Which calls of a judge fail, from 0: the first look alone is no trial where nothing asks on."""
+    chance = random.Random(-seed)
+    return () if bar is None else tuple(n for n in range(2) if chance.random() < 0.4)
+
+
+def judges_of(card: dict[str, Any]) -> list[JudgeDoc]:
+    return convert(card["judges"], list[JudgeDoc])
+
+
+def looks_lost(card: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the belief of a card rests on, of judges of which a look failed."""
+    lost = {first_look(one["id"]) for one in card["judges"] if "unanswered" in one}
+    return [one for one in card["belief"]["rests_on"] if one.get("judge") in lost]
 
 
 def words_of(text: str) -> str:
@@ -111,7 +132,10 @@ def test_every_door_states_the_same_probability(host: Host, seed: int, bar: floa
     """
     host.file("rubric.yaml", RUBRIC)
     programs = [
-        host.judge(name, JUDGE.format(answers=drawn(10 * seed + number)))
+        host.judge(
+            name,
+            JUDGE.format(answers=drawn(10 * seed + number), fails=failing(10 * seed + number, bar)),
+        )
         for number, name in enumerate(("one", "two"))
     ]
     judges = [one.spec for one in programs]
@@ -123,12 +147,19 @@ def test_every_door_states_the_same_probability(host: Host, seed: int, bar: floa
     probability, sentence = belief["probability"], belief["sentence"]
     assert 0 < probability < 1 and belief["target"] == (None if bar is None else bar / 100)
 
+    unanswered = [why for one in card["judges"] for why in one.get("unanswered", ())]
+    assert card["usage"]["judge_calls"] == belief["looks"] + len(unanswered)
+    lost = [words for one in with_all_looks(judges_of(card)) if (words := one.unanswered_words)]
+    assert all(f"answered {one['looks']}:" in " ".join(lost) for one in looks_lost(card))
+
     def printed(format: str) -> str:
         return host.run(*ask, "-f", format).out
 
     for format in ("text", "markdown", "html"):
         assert sentence in words_of(printed(format)), format
-        assert sentence in words_of(host.run("show", card["run"], "-f", format).out), format
+        shown = words_of(host.run("show", card["run"], "-f", format).out)
+        assert sentence in shown, format
+        assert all(one in shown for one in lost), format
     assert host.run("show", card["run"], "--json").json["belief"] == belief
     # As docs/ci.md pipes it into the comment of a pull request.
     comment = host.run("show", "last", "--format", "markdown").out

@@ -165,6 +165,21 @@ def test_a_wrong_line_ends_with_2(kitchen: Desk, how: str) -> None:
     assert agent.runs == []
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--pass-k", "many"), "--pass-k is 'many', but must be a whole number from 1 to 100"),
+        (("--pass-k", "0"), "--pass-k is 0, but must be from 1 to 100"),
+        (("--eval-threshold", "nan"), "--eval-threshold is nan, but must be at least 0"),
+    ],
+)
+def test_a_wrong_number_is_refused_in_the_words_of_every_command(
+    kitchen: Desk, words: tuple[str, ...], said: str
+) -> None:
+    result = python_m(kitchen, *STANDALONE, "--skill-path", "kitchen", *words)
+    assert result.code == 2 and f"error: {said}" in result.err
+
+
 def test_a_missing_suite_is_said_in_the_originals_words(kitchen: Desk) -> None:
     """People look for this line."""
     result = python_m(

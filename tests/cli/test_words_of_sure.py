@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 
 import pytest
+
+from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, ScorecardDoc
+from honestone.report.pages.markdown import scorecard_markdown
+from honestone.report.terminal.text import scorecard_text
 
 from .desk import PYTHON, Desk
 from .test_suites import suite, target
@@ -197,3 +203,119 @@ def test_a_suite_whose_target_fails_could_not_be_judged(desk: Desk, more: tuple[
     found = desk.run("eval", "suite.yaml", "--target", breaks, "--judge", judge, *more)
     assert found.code == 3 and re.search(rf"^\? {word}\b", found.out, re.MULTILINE), found.out
     assert word.lower() in desk.run("runs").out.splitlines()[1]
+
+
+FORMS = ("text", "markdown", "html", "junit", "json")
+# It answers its first question, fails at the second, and is asked on.
+GONE_ONCE = """\
+looks = len(open(LOG).readlines())
+if looks == 1: sys.exit("no answer today")
+print(json.dumps({"criteria": {"who": {"met": True}, "how": {"met": looks % 2 == 0}}}))
+"""
+
+
+def test_a_look_that_failed_is_said_in_every_form(asked: Desk) -> None:
+    """How often the judge was asked, how often it answered, and why not; `spent` has the call."""
+    judges = ("--judge", asked.judge("gone", GONE_ONCE).spec)
+    asking = ("eval", "text.md", "-r", "rubric.yaml", *judges, "--sure", "99", "--max-looks", "4")
+    found = asked.run(*asking, "--json")
+    assert found.out, found.err
+    card = found.json
+    looks = card["belief"]["looks"]
+    assert looks == 4 and card["usage"]["judge_calls"] == looks + 1
+    (lost,) = [one["unanswered"] for one in card["judges"] if "unanswered" in one]
+    assert len(lost) == 1 and "no answer today" in lost[0]
+    for form in FORMS[:-1]:
+        shown = asked.run("show", card["run"], "--format", form).out
+        assert f"asked {looks + 1} times, answered {looks}: " in " ".join(shown.split()), form
+
+
+def test_a_look_that_failed_at_a_case_is_counted_over_all_cases(desk: Desk) -> None:
+    cases = [f"{{id: c{n}, input: c{n}, rubric: [It says apple]}}" for n in range(2)]
+    suite(desk, *cases, head="sure: 99\nmax_looks: 6\n")
+    body = """\
+looks = len(open(LOG).readlines())
+if looks == 2: sys.exit("no answer today")
+marks = {c["id"]: {"met": True, "suggestion": str(looks)} for c in request["criteria"]}
+print(json.dumps({"criteria": marks}))
+"""
+    found = desk.run(
+        "eval",
+        "suite.yaml",
+        "--target",
+        target(desk).spec,
+        "--judge",
+        desk.judge("gone", body).spec,
+        "--json",
+    )
+    report = found.json
+    looks, calls = report["belief"]["looks"], report["usage"]["judge_calls"]
+    assert calls == looks + 1, found.out
+    for form in FORMS[:-1]:
+        shown = desk.run("show", report["run"], "--format", form).out
+        assert f"asked {calls} times, answered {looks}: " in " ".join(shown.split()), form
+
+
+def test_a_judge_whose_looks_differ_is_not_several_that_disagree(asked: Desk) -> None:
+    """With one judge no form says that judges disagree; its looks do differ."""
+    judge = asked.judge("turns", TURNS).spec
+    card = asked.run(
+        *("eval", "text.md", "-r", "rubric.yaml", "--judge", judge, "--sure", "99", "--json")
+    ).json
+    assert [one["spread"] for one in card["criteria"]] == [0, 0]
+    for form in FORMS[:-2]:
+        shown = asked.run("show", card["run"], "--format", form).out
+        assert "judges disagree" not in shown and "apart" not in shown, form
+        assert re.search(
+            r"the looks of [^()]+ differ on how \(100\.0\)", shown.replace("\n", " ")
+        ), form
+
+
+def test_who_was_spared_is_not_asked_in_every_form(asked: Desk) -> None:
+    """Not `SKIPPED`, which is a judge that is not there."""
+    judges = [asked.judge(name, answers(False, False)) for name in ("one", "two", "three")]
+    words = [word for one in judges for word in ("--judge", one.spec)]
+    asking = ("eval", "text.md", "-r", "rubric.yaml", *words, "--sure", "60")
+    run = asked.run(*asking, "--json").json["run"]
+    assert not judges[2].log.exists()
+    for form in ("text", "markdown", "html"):
+        shown = asked.run("show", run, "--format", form).out
+        assert "NOT ASKED" in shown and "SKIPPED" not in shown, form
+        assert "the verdict was sure enough without it" in " ".join(shown.split()), form
+
+
+def test_rows_say_of_a_judge_that_was_spared_that_it_was_not_asked(desk: Desk) -> None:
+    suite(desk, "{id: a, input: a, rubric: {file: rubric.yaml}}")
+    desk.file("rubric.yaml", RUBRIC)
+    judges = [desk.judge(name, answers(False, False)).spec for name in ("one", "two", "three")]
+    words = [word for one in judges for word in ("--judge", one)]
+    found = desk.run(
+        "eval",
+        "suite.yaml",
+        "--target",
+        target(desk).spec,
+        *words,
+        "--sure",
+        "60",
+        "--format",
+        "csv",
+    )
+    assert found.out, found.err
+    states = [row["judge_state"] for row in csv.DictReader(io.StringIO(found.out))]
+    assert states == [
+        "AVAILABLE",
+        "AVAILABLE",
+        "not asked: the verdict was sure enough without it",
+    ], found.out
+
+
+def test_the_table_of_markdown_has_a_dash_for_what_a_look_did_not_ask() -> None:
+    """A place in a cell is one look in every row, as on the terminal."""
+    judges = [JudgeDoc(id=id, state="AVAILABLE") for id in ("a", "a#2", "a#3", "b")]
+    both = {"a": 100.0, "a#2": 0.0, "a#3": 100.0, "b": 100.0}
+    part = {"a": 100.0, "a#3": 0.0, "b": 100.0}
+    criteria = [CriterionDoc(id="one", by_judge=both), CriterionDoc(id="two", by_judge=part)]
+    doc = ScorecardDoc(verdict="pass", criteria=criteria, judges=judges)
+    table = scorecard_markdown(doc)
+    assert "| 100.0, 0.0, 100.0 | 100.0 |" in table and "| 100.0, -, 0.0 | 100.0 |" in table, table
+    assert "100.0 - 0.0" in scorecard_text(doc)

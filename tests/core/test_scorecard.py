@@ -481,6 +481,20 @@ def test_a_flag_names_the_criterion_and_the_gap() -> None:
     assert card.flags == ("disagreement: tone (29.5)",)
 
 
+def test_a_judge_does_not_disagree_with_itself() -> None:
+    """Looks of one judge are one voice: they differ, and what is between judges is the mean of each."""
+    of = rubric(percent("tone"))
+    looks = [ballot("ann", {"tone": 100}), ballot("ann#2", {"tone": 40})]
+    looks = [looks[0], replace(looks[1], draw_of="ann")]
+    alone = card_of(of, *looks)
+    assert alone.line("tone").spread == 0 and alone.flags == ("looks differ: ann on tone (60.0)",)
+    both = card_of(of, *looks, ballot("bob", {"tone": 80}))
+    assert both.line("tone").spread == Fraction(1, 10)
+    assert both.flags == ("looks differ: ann on tone (60.0)",)
+    apart = card_of(of, *looks, ballot("bob", {"tone": 40}))
+    assert apart.flags == ("disagreement: tone (30.0)", "looks differ: ann on tone (60.0)")
+
+
 def test_only_complete_judges_stand_side_by_side() -> None:
     """Half an answer is a vote on its items, but no score of a judge and no disagreement."""
     of = rubric(checklist("a", ["x", "y"]))

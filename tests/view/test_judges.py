@@ -7,6 +7,8 @@ import re
 import sys
 
 from cli.desk import Desk
+from honestone.report.building.judges_of_run import JudgesOfRun
+from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, JudgeDoc
 from view.test_server import Server
 
 RUBRIC = "rubric: 1\nthreshold: 50\nfloor: 0\ncriteria: [{id: a, requirement: says alpha}, {id: b, requirement: says beta}]\n"
@@ -111,3 +113,33 @@ def test_the_page_of_a_table_has_the_name_of_its_file(desk: Desk) -> None:
     server.stop()
     assert "<h1>answers.csv</h1>" in table and "<title>answers.csv" in table
     assert "<h1>2 artifacts</h1>" in files and "<title>2 artifacts" in files
+
+
+def test_the_list_of_runs_is_filtered_by_undecided(desk: Desk) -> None:
+    """Every result that its list shows can be asked for, each by its own word alone."""
+    desk.file("rubric.yaml", RUBRIC)
+    desk.file("one.md", "alpha beta")
+    kind = f"script:{sys.executable} {desk.file('kind.py', JUDGE.replace('MET', 'True'))}"
+    gone = f"script:{sys.executable} {desk.file('gone.py', JUDGE.replace('MET', '1 / 0'))}"
+    runs = {}
+    for name, judge in (("undecided", kind), ("could not be judged", gone)):
+        asking = ("eval", "one.md", "-r", "rubric.yaml", "-j", judge, "--sure", "99.9")
+        runs[name] = desk.run(*asking, "--json").json["run"]
+    server = Server(desk)
+    listed = server.get("/")
+    pages = {name: server.get(f"/?result={name.replace(' ', '+')}") for name in runs}
+    server.stop()
+    for name, run in runs.items():
+        assert f'<option value="{name}">{name}</option>' in listed
+        assert re.findall(r'data-run="(\w+)"', pages[name]) == [run], name
+
+
+def test_looks_of_one_judge_are_not_held_against_each_other() -> None:
+    """An answer is apart from what other judges said, and no look of the same judge is another."""
+    votes: dict[str, str | int | float] = {"a": "yes", "a#2": "no", "a#3": "yes", "b": "yes"}
+    two, three = (JudgesOfRun(), JudgesOfRun())
+    for found, given in ((two, votes), (three, {**votes, "c": "yes"})):
+        judges = [JudgeDoc(id=one, state="AVAILABLE") for one in given]
+        found.add([CriterionDoc(id="q", items=[ItemDoc(id="q", votes=given)])], judges)
+    assert [one.apart for one in two.judges.values()] == [0, 0]
+    assert [one.apart for one in three.judges.values()] == [1, 0, 0]

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 import honestone
 from honestone.app.doors.quiet import Quiet
 from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.options import Option
 from honestone.app.stages import evaluate as use_case
 from honestone.app.stages.files import StageFiles
 from honestone.app.workspace import Workspace
+from honestone.cli.options import with_params
 from honestone.core.errors import HonestoneError
 from honestone.core.skill.evaluation import EXIT_OF, SkillVerdict
 from honestone.report.errors import error_text, system_error_text, usage_text
@@ -57,6 +59,23 @@ class _Command(click.Command):
         return super().parse_args(ctx, args)
 
 
+def _numbers(
+    *,
+    pass_k: Annotated[int, Option("Attempts at each task.", min=1, max=100, show_default=True)] = 1,
+    eval_threshold: Annotated[
+        float,
+        Option("The least score of a ranking that is worth running.", min=0, show_default=True),
+    ] = use_case.DEFAULT_THRESHOLD,
+) -> None:
+    """The options that are numbers, declared as those of the other commands, which refuse in our own
+    words.
+    """
+
+
+def _with_numbers(command: Callable[..., int]) -> Callable[..., int]:
+    return with_params(command, _numbers)
+
+
 @click.command("evaluate", cls=_Command)
 @click.option("--input", type=_PATH, help="The ranking artifact (pipeline mode).")
 @click.option("--candidate-id", metavar="ID", help="The candidate of the ranking to evaluate.")
@@ -67,21 +86,7 @@ class _Command(click.Command):
 )
 @click.option("--skill-path", type=_PATH, help="SKILL.md or its folder (standalone mode).")
 @click.option(
-    "--pass-k",
-    type=click.IntRange(1, 100),
-    default=1,
-    show_default=True,
-    help="Attempts at each task.",
-)
-@click.option(
     "--baseline-cache-dir", type=_PATH, help="Keep baselines here for 7 days. [the store]"
-)
-@click.option(
-    "--eval-threshold",
-    type=click.FloatRange(min=0),
-    default=use_case.DEFAULT_THRESHOLD,
-    show_default=True,
-    help="The least score of a ranking that is worth running.",
 )
 @click.option("--mock", is_flag=True, help="Run no agent and ask no judge, for a dry run.")
 @click.option(
@@ -107,6 +112,7 @@ class _Command(click.Command):
     "--json", "as_json", is_flag=True, help="The whole artifact on the last line, not its summary."
 )
 @click.option("-q", "--quiet", is_flag=True, help="No notes on stderr.")
+@_with_numbers
 def compat_command(
     state_root: Path, output: Path | None, as_json: bool, quiet: bool, **asked: Any
 ) -> int:

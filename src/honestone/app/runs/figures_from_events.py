@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from honestone.app.history import judged_documents, scorer_of, state_of
+from honestone.app.history import scorer_of, state_of
 from honestone.app.run_figures import RunFigures
 from honestone.app.suites.columns import first_column, read_table, table_spend
 from honestone.core import events
@@ -48,13 +49,8 @@ def read_figures(store: Store, run: str) -> RunFigures:
             low_confidence = state.scorer.rests_on_one(card)
         case events.EvaluationStarted():
             title = first.rubric.title
-            if _judged_count(log) == 1:
-                document = next(judged_documents(store, run))
-                score = document.score
-                if document.belief is not None:
-                    probability = document.belief.probability
-            pass_rate, low_confidence = _rate_and_confidence(first, log)
-            left_out, undecided = first.left_out, _is_undecided(first, log)
+            score, probability, pass_rate, low_confidence, undecided = _evaluated(first, log)
+            left_out = first.left_out
         case events.TableStarted():
             title, spend = first.suite.title or first.suite.path, table_spend(store, first)
             column = first_column(store, first)
@@ -92,42 +88,51 @@ def _rubric_file(first: events.Event) -> str | None:
     return None
 
 
-def _rate_and_confidence(
-    first: events.EvaluationStarted, log: Sequence[events.Event]
-) -> tuple[float | None, bool]:
-    """The share of several artifacts that passed, of those that could be judged, and whether fewer
-    than two judges decided one. There is no share of one artifact, which has a score, and none
-    where votes were bought until the verdict was sure: there the marks alone do not decide.
+class _Evaluated(NamedTuple):
+    """What the artifacts of an evaluation come to; `score` and `probability` are of one alone."""
+
+    score: float | None = None
+    probability: float | None = None
+    pass_rate: float | None = None
+    is_lonely: bool = False
+    is_undecided: bool = False
+
+
+def _evaluated(first: events.EvaluationStarted, log: Sequence[events.Event]) -> _Evaluated:
+    """Every artifact is looked at once. The pass rate is the share of several artifacts that passed,
+    of those that could be judged: there is none where votes were bought until the verdict was sure,
+    for there the marks alone do not decide. What is open is undecided under `sure` only, where every
+    part of it lacks no answer.
     """
     scorer = scorer_of(first)
-    asks_judges, is_lonely = scorer.asks_judges, False
+    is_alone, by_belief = _judged_count(log) == 1, scorer.rubric.sure is not None
     counts: Counter[Outcome] = Counter()
-    has_rate = scorer.rubric.sure is None and _judged_count(log) > 1
-    if not asks_judges and not has_rate:
-        return None, False
-    for event in log:
-        for one in events.judged_in(event):
-            if one.error is None:
-                card = scorer.card(one.ballots)
-                is_lonely = is_lonely or scorer.rests_on_one(card)
-                if has_rate:
-                    counts[judge_gate(card, scorer.rubric).outcome] += 1
-    judged = counts[Outcome.PASS] + counts[Outcome.FAIL]
-    return counts[Outcome.PASS] / judged if judged else None, is_lonely
-
-
-def _is_undecided(first: events.EvaluationStarted, log: Sequence[events.Event]) -> bool:
-    """Whether everything that is open lacks no answer. It is worked out only under `sure`."""
-    scorer = scorer_of(first)
-    if scorer.rubric.sure is None:
-        return False
-    found = []
+    open_parts: list[bool] = []
+    found = _Evaluated()
     for one in (one for event in log for one in events.judged_in(event)):
-        gate = scorer.judged(one.ballots)[1]
-        verdict = believed(gate, belief_of(scorer.rubric, one.ballots))
-        if one.error is not None or verdict.outcome is Outcome.INCONCLUSIVE:
-            found.append(one.error is None and verdict.is_undecided)
-    return are_undecided(found)
+        card = scorer.card(one.ballots)
+        verdict = judge_gate(card, scorer.rubric)
+        if is_alone or by_belief:
+            belief = belief_of(scorer.rubric, one.ballots, verdict)
+            verdict = believed(verdict, belief)
+            if is_alone:
+                found = found._replace(
+                    score=None if card.score is None else to_points(card.score),
+                    probability=None if belief is None else belief.probability,
+                )
+        if one.error is not None:
+            open_parts.append(False)
+            continue
+        found = found._replace(is_lonely=found.is_lonely or scorer.rests_on_one(card))
+        counts[verdict.outcome] += 1
+        if verdict.outcome is Outcome.INCONCLUSIVE:
+            open_parts.append(verdict.is_undecided)
+    judged = counts[Outcome.PASS] + counts[Outcome.FAIL]
+    has_rate = judged > 0 and not is_alone and not by_belief
+    return found._replace(
+        pass_rate=counts[Outcome.PASS] / judged if has_rate else None,
+        is_undecided=are_undecided(open_parts),
+    )
 
 
 def _judged_count(log: Sequence[events.Event]) -> int:

@@ -77,6 +77,8 @@ class Ballot(Struct, frozen=True, kw_only=True):
         place among those of the key.
     `asked`: the ids of the criteria that it was asked, where that is a part of what judges answer;
         empty for all of it.
+    `unanswered`: why further looks of its judge, asked for a verdict that was not sure enough, gave
+        no mark, one each; on one ballot of the judge.
     """
 
     judge: str
@@ -96,6 +98,7 @@ class Ballot(Struct, frozen=True, kw_only=True):
     restored: tuple[str, ...] = ()
     unusable: tuple[tuple[str, int], ...] = ()
     asked: tuple[str, ...] = ()
+    unanswered: tuple[str, ...] = ()
 
     def was_asked(self, key: Key) -> bool:
         """Whether an item that judges answer was part of its question."""
@@ -192,6 +195,7 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
         ],
         "unusable": [[key, place] for key, place in ballot.unusable],
         "asked": list(ballot.asked),
+        "unanswered": list(ballot.unanswered),
     }
     facts = {
         "reason": ballot.reason,
@@ -232,6 +236,7 @@ def _ballot(
     restored: Sequence[str] = (),
     unusable: Sequence[tuple[str, int]] = (),
     asked: Sequence[str] = (),
+    unanswered: Sequence[str] = (),
     **facts: bool | str,
 ) -> Ballot:
     return built(
@@ -252,6 +257,7 @@ def _ballot(
             earlier=tuple({(c, i): answer for c, i, answer in answers} for answers in earlier),
             unusable=tuple((key, place) for key, place in unusable),
             asked=tuple(asked),
+            unanswered=tuple(unanswered),
         ),
         _facts(judge, facts),
     )

@@ -19,16 +19,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
 
-# Two judges further apart than this on one criterion are flagged.
+# Two judges, or two looks of one, further apart than this on one criterion are flagged.
 DISAGREEMENT = Fraction(20, 100)
+DISAGREE: Final = "disagreement: "
+LOOKS_DIFFER: Final = "looks differ: "
+_ON: Final = " on "
+NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class ItemLine(Struct, frozen=True, kw_only=True):
@@ -66,7 +71,8 @@ class Line(Struct, frozen=True, kw_only=True):
 
     `parent`: the id of the criterion above it, None at the top.
     `low`, `high`: the ends of what the score can be once every vote is in.
-    `by_judge`: the score by each judge that answered all of this criterion's items.
+    `by_judge`: the score by each look of a judge that answered all of this criterion's items.
+    `judge_of`: whose look each of them is; empty where every judge looked once.
     `voters`: the smallest number of different judges on any item that judges were asked; None when
         code answers all of them.
     `may_leave`: it has no mark yet, and all of it may turn out not to apply.
@@ -82,6 +88,7 @@ class Line(Struct, frozen=True, kw_only=True):
     by_judge: Mapping[str, Fraction]
     items: tuple[ItemLine, ...]
     voters: int | None
+    judge_of: Mapping[str, str] = field(default_factory=lambda: NOBODY)
     may_leave: bool = False
     answered: Fraction | None = None
 
@@ -96,10 +103,28 @@ class Line(Struct, frozen=True, kw_only=True):
 
     @property
     def spread(self) -> Fraction:
-        """How far judges disagree: the highest score of `by_judge` minus the lowest, 0-1."""
-        if not self.by_judge:
-            return ZERO
-        return max(self.by_judge.values()) - min(self.by_judge.values())
+        """How far judges disagree: the highest score of one of them minus the lowest, 0-1. The score
+        of a judge is the mean of its looks.
+        """
+        if not self.judge_of:
+            return _span_of(self.by_judge.values())
+        return _span_of(sum(own, ZERO) / len(own) for own in self._looks.values())
+
+    @property
+    def unsteady(self) -> dict[str, Fraction]:
+        """The judges whose own looks differ, each with its highest score minus its lowest, 0-1."""
+        if not self.judge_of:
+            return {}
+        spans = {judge: _span_of(own) for judge, own in self._looks.items()}
+        return {judge: span for judge, span in spans.items() if span}
+
+    @property
+    def _looks(self) -> dict[str, list[Fraction]]:
+        """The scores by the looks of each judge."""
+        looks: dict[str, list[Fraction]] = {}
+        for look, score in self.by_judge.items():
+            looks.setdefault(self.judge_of.get(look, look), []).append(score)
+        return looks
 
     @property
     def is_below_floor(self) -> bool:
@@ -173,11 +198,20 @@ class Scorecard(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def flags(self) -> tuple[str, ...]:
-        """Criteria on which two judges are more than 20 points apart."""
-        return tuple(
-            f"disagreement: {line.criterion.id} ({show_points(line.spread)})"
-            for line in self.lines
-            if line.items and line.spread > DISAGREEMENT
+        """Criteria on which two judges, or two looks of one judge, are more than 20 points apart."""
+        asked = [line for line in self.lines if line.items]
+        return (
+            *[
+                f"{DISAGREE}{line.criterion.id} ({show_points(line.spread)})"
+                for line in asked
+                if line.spread > DISAGREEMENT
+            ],
+            *[
+                f"{LOOKS_DIFFER}{judge}{_ON}{line.criterion.id} ({show_points(span)})"
+                for line in asked
+                for judge, span in line.unsteady.items()
+                if span > DISAGREEMENT
+            ],
         )
 
     def line(self, criterion: str) -> Line:
@@ -190,6 +224,21 @@ class Scorecard(Struct, frozen=True, kw_only=True, dict=True):
         versions with equal values apart.
         """
         return tuple((line.low, line.high, line.applies) for line in self.lines)
+
+
+def _span_of(scores: Iterable[Fraction]) -> Fraction:
+    known = list(scores)
+    return max(known) - min(known) if known else ZERO
+
+
+def read_looks_differ(flag: str) -> tuple[str, str] | None:
+    """The judge, and the criterion with the distance, of a flag about looks that differ; None for
+    another flag.
+    """
+    if not flag.startswith(LOOKS_DIFFER):
+        return None
+    judge, _, where = flag.removeprefix(LOOKS_DIFFER).rpartition(_ON)
+    return judge, where
 
 
 def missing(card: Scorecard) -> list[Key]:

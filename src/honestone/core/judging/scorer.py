@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, JudgeState, Mark
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric, Rule
-from honestone.core.judging.scorecard import ItemLine, Line, Scorecard, judge_gate
+from honestone.core.judging.scorecard import NOBODY, ItemLine, Line, Scorecard, judge_gate
 from honestone.core.numbers import ONE, ZERO, exact
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ class Scorer:
                     b.judged_by,
                     b.restored,
                     b.unusable,
+                    b.unanswered,
                     *b.abstained.items(),
                 )
                 for b in ballots
@@ -256,6 +257,7 @@ class Scorer:
             items=items,
             by_judge=by_judge,
             voters=min(voters) if voters else None,
+            judge_of=votes.voters if votes.has_draws else NOBODY,
             may_leave=applies and may_leave,
         )
         ballots = votes.ballots

@@ -26,7 +26,11 @@ from honestone.ports import Checker, DividedJudge, usd_a_call
 
 
 class AskingOn(Struct, kw_only=True):
-    """The looks of a panel at one question. Each `look` asks one judge once more."""
+    """The looks of a panel at one question. Each `look` asks one judge once more.
+
+    `failed`: of each judge the last call that gave no mark; `unanswered`: why each of them gave none.
+    `taken`: the numbers, from 0, of the looks that were taken here.
+    """
 
     panel: Panel
     question: Question
@@ -34,6 +38,8 @@ class AskingOn(Struct, kw_only=True):
     seats: dict[str, Seat]
     spends: list[tuple[str, Spend]] = field(default_factory=list)
     failed: dict[str, Consulted] = field(default_factory=dict)
+    unanswered: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    taken: dict[str, set[int]] = field(default_factory=dict)
     refused: str | None = None
 
     @classmethod
@@ -101,15 +107,18 @@ class AskingOn(Struct, kw_only=True):
             asked = [self._seat(judge, judges[:place]) for place, judge in enumerate(judges)]
             consulted = await self.panel.consult(question, asked)
             missed = []
-            for judge, one in zip(judges, consulted, strict=False):
+            for judge, seat, one in zip(judges, asked, consulted, strict=False):
                 self.spends.append((one.ballot.judge, one.spend))
                 if one.ballot.marks or one.ballot.tampered:
                     self.looking.add(judge, one.ballot)
+                    self.taken.setdefault(judge, set()).add(seat.draw - self.seats[judge].draw)
                 elif one.refused is not None:
                     self.refused = one.refused
                     self.failed.setdefault(judge, one)
                 else:
                     self.failed[judge] = one
+                    why = one.ballot.reason or "no mark"
+                    self.unanswered[judge] = (*self.unanswered.get(judge, ()), why)
                     missed.append(judge)
             judges = [one for one in missed if self._may_answer(one)]
             if not judges or self.refused is not None:
@@ -121,9 +130,14 @@ class AskingOn(Struct, kw_only=True):
         return self.failed[judge].ballot.state is not JudgeState.SKIPPED
 
     def _seat(self, judge: str, before: Sequence[str]) -> Seat:
-        """The seat of its next look."""
+        """The seat of its next look: the first that has no marks yet. Of two looks asked at once, the
+        first may fail and the second answer.
+        """
         first = self.seats[judge]
-        number = len(self.looking.looks.get(judge, ())) + before.count(judge)
+        taken = self.taken.get(judge, set())
+        elsewhere = len(self.looking.looks.get(judge, ())) - len(taken)
+        free = (number for number in count(elsewhere) if number not in taken)
+        number = next(islice(free, before.count(judge), None))
         if number == 0:
             return first
         draw = first.draw + number
@@ -137,6 +151,7 @@ class AskingOn(Struct, kw_only=True):
     def share(self, other: AskingOn) -> None:
         """Take over what judges said of the same text; each has its own calls."""
         self.looking, self.failed, self.refused = other.looking, other.failed, other.refused
+        self.unanswered, self.taken = other.unanswered, other.taken
 
     def consulted(self) -> list[Consulted]:
         """Every look with marks, in the order of the panel, and of each judge without one why it
@@ -144,7 +159,11 @@ class AskingOn(Struct, kw_only=True):
         """
         looks = self.looking.looks
         order = dict.fromkeys([*(id for id in self.seats if id in looks), *looks])
-        found = [Consulted(ballot=ballot, spend=Spend()) for id in order for ballot in looks[id]]
+        found = [
+            Consulted(ballot=ballot, spend=Spend())
+            for id in order
+            for ballot in self._with_unanswered(id, looks[id])
+        ]
         for id, seat in self.seats.items():
             if id in self.looking.looks:
                 continue
@@ -169,6 +188,10 @@ class AskingOn(Struct, kw_only=True):
                 first, spend=Spend.of([first.spend, lost]), refused=self._refusal(first)
             )
         return known
+
+    def _with_unanswered(self, judge: str, looks: Sequence[Ballot]) -> list[Ballot]:
+        first, *more = looks
+        return [replace(first, unanswered=self.unanswered.get(judge, ())), *more]
 
     def _refusal(self, first: Consulted) -> str | None:
         return self.refused or first.refused

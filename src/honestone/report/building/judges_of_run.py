@@ -78,20 +78,23 @@ class JudgesOfRun:
                 self._figures_of(judge).scores.append(sum(own) / len(own))
             for item in criterion.items:
                 votes = {judge: answer for judge, answer in item.votes.items() if judge != CHECK}
-                self._answers.append(_of_first_looks(votes))
-                self._count(votes)
+                first = _of_first_looks(votes)
+                self._answers.append(first)
+                self._count(votes, first)
 
     def _figures_of(self, judge: str) -> JudgeFigures:
         """Every look of a judge counts for it."""
         name = first_look(judge)
         return self.judges.setdefault(name, JudgeFigures(name))
 
-    def _count(self, votes: Mapping[str, str | float]) -> None:
-        counted = Counter(map(str, votes.values()))
+    def _count(self, votes: Mapping[str, str | float], first: Mapping[str, str | float]) -> None:
+        """Each answer is held against those of the other judges at their first looks."""
+        counted = Counter(map(str, first.values()))
         for judge, answer in votes.items():
             figures = self._figures_of(judge)
             figures.answers += 1
-            figures.apart += len(votes) > 2 and counted[str(answer)] * 2 < len(votes)
+            alike = counted[str(answer)] + (str(answer) != str(first[figures.id]))
+            figures.apart += len(first) > 2 and alike * 2 < len(first)
 
     @property
     def pairs(self) -> list[tuple[PairAgreement, float | None]]:

@@ -193,6 +193,7 @@ def judge_states(
             unusable=len(ballot.unusable) or UNSET,
             usage=costs.get(ballot.judge, UNSET),
             criteria=list(ballot.asked) or UNSET,
+            unanswered=list(ballot.unanswered) or UNSET,
         )
         for ballot in ballots
         if ballot.judge != CHECK

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from honestone.report.documents.scorecard import (
@@ -18,6 +18,7 @@ from honestone.report.documents.scorecard import (
     first_look,
     items_of,
     named_looks,
+    summed,
 )
 from honestone.system.drawing import count, line
 
@@ -147,7 +148,7 @@ def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
     reason, are one row, `claude (4 looks)`; of one that was not there only its name.
     """
     rows: dict[tuple[str, ...], list[JudgeDoc]] = {}
-    for number, judge in enumerate(judges):
+    for number, judge in enumerate(with_all_looks(judges)):
         is_plain = not (judge.troubles or judge.repairs)
         name = first_look(judge.id)
         key = (name, judge.state, judge.reason or "") if is_plain else (str(number),)
@@ -155,6 +156,18 @@ def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
     return [
         ones[0] if len(ones) == 1 else replace(ones[0], id=_name_of(name[0], ones))
         for name, ones in rows.items()
+    ]
+
+
+def with_all_looks(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
+    """The judges, each with what is known of all its looks at the first of them."""
+    of_judge: dict[str, list[JudgeDoc]] = {}
+    for one in judges:
+        of_judge.setdefault(first_look(one.id), []).append(one)
+    known = {name: summed(looks[0], looks) for name, looks in of_judge.items()}
+    return [
+        known.pop(name) if (name := first_look(one.id)) in known else replace(one, unanswered=UNSET)
+        for one in judges
     ]
 
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal
+from statistics import fmean
+from typing import Final, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from honestone.core.judging.ballot import NOT_NEEDED, JudgeState
+from honestone.core.judging.scorecard import DISAGREE, read_looks_differ
 from honestone.core.numbers import Number, exact, money, points
 from honestone.report.documents.belief import BeliefDoc, belief_words, is_undecided
 from honestone.report.documents.states import state_words
 from honestone.system.drawing import count, line
+
+_Score = TypeVar("_Score", bound=float | None)
 
 SCORECARD: Final = "honestone.scorecard/1"
 
@@ -100,12 +104,40 @@ def named_looks(judges: Iterable[str]) -> list[str]:
     ]
 
 
-def looks_of_judges(by_judge: Mapping[str, float | None]) -> dict[str, list[float | None]]:
+def looks_of_judges(by_judge: Mapping[str, _Score]) -> dict[str, list[_Score]]:
     """What each judge gave, one value a look."""
-    looks: dict[str, list[float | None]] = {}
+    looks: dict[str, list[_Score]] = {}
     for judge, score in by_judge.items():
         looks.setdefault(first_look(judge), []).append(score)
     return looks
+
+
+NOT_ASKED: Final = "-"  # by a look that asked a part of the criteria
+
+
+def looks_given(judges: Iterable[JudgeDoc], criteria: Iterable[CriterionDoc]) -> list[str]:
+    """The looks of a document that gave a score of some criterion, in the order of its judges."""
+    given = {look for one in criteria for look in one.by_judge}
+    return [one.id for one in judges if one.id in given]
+
+
+def look_cells(by_judge: Mapping[str, Number | None], looks: Iterable[str]) -> dict[str, list[str]]:
+    """What each judge gave of a criterion, look by look, in words; `-` for one of `looks`, those of
+    the whole document, that did not ask about it, so that a place is one look in every row.
+    """
+    judges = {first_look(one): list[str]() for one in by_judge}
+    for look in dict.fromkeys((*looks, *by_judge)):
+        cells = judges.get(first_look(look))
+        if cells is not None:
+            cells.append(points(by_judge[look]) if look in by_judge else NOT_ASKED)
+    return judges
+
+
+def are_apart(by_judge: Mapping[str, float | None]) -> bool:
+    """Whether judges, each with the mean of its looks, are far apart."""
+    known = {judge: score for judge, score in by_judge.items() if score is not None}
+    means = [fmean(own) for own in looks_of_judges(known).values()]
+    return bool(means) and max(means) - min(means) > APART
 
 
 class SharedSuggestion(Struct, frozen=True, kw_only=True):
@@ -208,8 +240,8 @@ class CriterionDoc(Struct, frozen=True, kw_only=True):
     `parent`: the id of the group it is in, or `null`
     `score`, `interval`: its score, `null` when a mark is missing; what is known, lowest and highest
     `below_floor`: certainly below: whatever the missing marks are
-    `spread`, `by_judge`: highest minus lowest, and each judge whose answers to this criterion are
-        complete
+    `spread`, `by_judge`: how far judges are apart, each with the mean of its looks; each look whose
+        answers to this criterion are complete
     `applies`, `is_penalty`: out of the mean or not; negative weight
     `voters`: the fewest judges on any item, `null` for checks
     """
@@ -287,6 +319,8 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     `usage`: calls, recorded replies, tokens and money of this judge; absent where the record does
         not tell judges apart
     `criteria`: the ids of those that this look asked, where it asked a part (`sure`)
+    `unanswered`: why further looks of this judge gave no mark, one each (`sure`); absent where all did
+    `looks`: how many looks with marks a row of several documents is of; absent in JSON
     """
 
     id: str
@@ -299,6 +333,8 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     unusable: int | UnsetType = UNSET
     usage: UsageDoc | UnsetType = UNSET
     criteria: list[str] | UnsetType = UNSET
+    unanswered: list[str] | UnsetType = UNSET
+    looks: int | UnsetType = UNSET
 
     @property
     def is_absent(self) -> bool:
@@ -307,12 +343,42 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def is_in_trouble(self) -> bool:
-        return self.is_absent or bool(self.troubles)
+        return self.is_absent or bool(self.remarks)
 
     @property
     def is_spared(self) -> bool:
         """Whether it was not asked since the verdict did not need it."""
         return self.state == JudgeState.SKIPPED and self.reason in (None, NOT_NEEDED)
+
+    @property
+    def state_words(self) -> str:
+        """Its state as reports print it: one that was spared is not one that was not there."""
+        return "NOT ASKED" if self.is_spared else self.state
+
+    @property
+    def reason_words(self) -> str:
+        reason = self.reason or ""
+        return reason.removeprefix("not asked: ") if self.is_spared else reason
+
+    @property
+    def unanswered_words(self) -> str:
+        """`asked 4 times, answered 3: no answer`, the reasons once each; empty where it always
+        answered.
+        """
+        if not self.unanswered:
+            return ""
+        why = "; ".join(dict.fromkeys(self.unanswered))
+        times = self.looks_with_marks + len(self.unanswered)
+        return f"asked {times:,} times, answered {self.looks_with_marks:,}: {why}"
+
+    @property
+    def looks_with_marks(self) -> int:
+        return int(self.state == JudgeState.AVAILABLE) if self.looks is UNSET else self.looks
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a report says of it besides its state and its reason."""
+        return [*self.troubles, *filter(None, [self.unanswered_words])]
 
     @property
     def unusable_replies(self) -> int:
@@ -452,7 +518,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     `self_evaluated`: whether some marks come from the worker's own model (`improve --self`)
     `criteria`: every node of the tree, parents before children
     `judges`: who took part, and the state of each
-    `flags`: disagreement over 20 points, and other warnings
+    `flags`: judges, or looks of one, over 20 points apart, and other warnings
     `sandbox`: where checks ran code: `bwrap`, `none`, or null when none did
     `judged_by`: the files by which checks that run code judged: named by them, settings of their
         programs, tests; absent where there is none
@@ -568,15 +634,29 @@ def mark_number(answer: str | Number) -> str:
 
 def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
     """Each judge once, in its worst state: one artifact that it failed on must not hide behind the
-    others. One that it was spared does not count as failed. Its unusable replies are those of all.
+    others. One that it was spared does not count as failed. Its looks, and its unusable replies, are
+    those of all.
     """
-    worst: dict[str, JudgeDoc] = {}
-    unusable: dict[str, int] = {}
+    of_id: dict[str, list[JudgeDoc]] = {}
     for judge in judges:
-        unusable[judge.id] = unusable.get(judge.id, 0) + judge.unusable_replies
-        if judge.id not in worst or _badness(judge) > _badness(worst[judge.id]):
-            worst[judge.id] = judge
-    return [replace(judge, unusable=unusable[id] or UNSET) for id, judge in worst.items()]
+        of_id.setdefault(judge.id, []).append(judge)
+    return [
+        replace(
+            summed(max(own, key=_badness), own),
+            unusable=sum(one.unusable_replies for one in own) or UNSET,
+        )
+        for own in of_id.values()
+    ]
+
+
+def summed(judge: JudgeDoc, looks: Sequence[JudgeDoc]) -> JudgeDoc:
+    """A judge with the looks of all of these, those without a mark too."""
+    unanswered = [why for one in looks for why in one.unanswered or ()]
+    return replace(
+        judge,
+        looks=sum(one.looks_with_marks for one in looks),
+        unanswered=unanswered or UNSET,
+    )
 
 
 def states_over_many(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
@@ -592,22 +672,31 @@ def _badness(judge: JudgeDoc) -> int:
     return 2 if judge.is_absent else 1
 
 
-_DISAGREEMENT: Final = "disagreement: "
 _SHOWN_ELSEWHERE: Final = ("low confidence", "low_confidence", "self-evaluated", "self_evaluated")
 
 
 def flags_to_show(flags: Iterable[str]) -> list[str]:
     """The flags that no other line of a report says; all disagreements as one, with what it may
-    mean.
+    mean, and of each judge whose looks differ all criteria as one.
     """
     shown = [flag for flag in map(line, flags) if flag.lower() not in _SHOWN_ELSEWHERE]
-    split = [flag.removeprefix(_DISAGREEMENT) for flag in shown if flag.startswith(_DISAGREEMENT)]
-    others = [flag for flag in shown if not flag.startswith(_DISAGREEMENT)]
-    if split:
-        others.insert(
-            0, f"judges disagree on {', '.join(split)}: they may read the wording differently"
-        )
-    return others
+    split = [flag.removeprefix(DISAGREE) for flag in shown if flag.startswith(DISAGREE)]
+    unsteady: dict[str, list[str]] = {}
+    others = []
+    for flag in shown:
+        if (found := read_looks_differ(flag)) is not None:
+            unsteady.setdefault(found[0], []).append(found[1])
+        elif not flag.startswith(DISAGREE):
+            others.append(flag)
+    return [
+        *(
+            [f"judges disagree on {', '.join(split)}: they may read the wording differently"]
+            if split
+            else []
+        ),
+        *(f"the looks of {judge} differ on {', '.join(own)}" for judge, own in unsteady.items()),
+        *others,
+    ]
 
 
 def depths(criteria: Iterable[CriterionDoc]) -> Mapping[str, int]:

@@ -566,9 +566,10 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     @property
     def judge_states(self) -> list[scorecard.JudgeDoc]:
         """Each judge once, in its worst state over the run and its cases."""
-        # The unusable replies of the run are those of all its cases already.
+        # The unusable replies of the run are those of all its cases already, and its looks are theirs.
+        of_run = (replace(judge, looks=0) for judge in self.judges)
         of_cases = (replace(judge, unusable=UNSET) for case in self.cases for judge in case.judges)
-        return scorecard.states_over_many([*self.judges, *of_cases])
+        return scorecard.states_over_many([*of_run, *of_cases])
 
 
 _OURS: Final = ("honestone", "native")

@@ -24,6 +24,7 @@ from honestone.report.case_text import case_lines
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.case_by_case import SuiteReport
+from honestone.report.documents.findings import with_all_looks
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import CaseDoc, text_of
@@ -201,10 +202,16 @@ def _known(
     """What a reader has to know of a run, as properties: flags, judges that did not take part, and
     warnings.
     """
+    known = list(judges)
     absent = [
         (f"judge {line(one.id)}", f"{one.state}: {line(one.reason or '')}")
-        for one in judges
+        for one in known
         if one.is_absent
+    ]
+    absent += [
+        (f"judge {line(one.id)}", line(one.unanswered_words))
+        for one in with_all_looks(known)
+        if one.unanswered and not one.is_absent
     ]
     before = [(name.lower().replace(" ", "-"), why) for name, why in warnings]
     return [*(("flag", line(flag)) for flag in flags), *absent, *before]

@@ -137,7 +137,7 @@ def _rows(case: CaseDoc) -> Iterable[list[str]]:
         yield [
             *start,
             safe_cell(judge.id),
-            safe_cell(judge.state),
+            safe_cell(judge.reason if judge.is_spared and judge.reason else judge.state_words),
             _number_cell(case.judge_score(judge.id)),
             *end,
         ]

@@ -30,6 +30,7 @@ from honestone.report.documents.findings import (
     is_listed,
     listed_judges,
     shared_quotes,
+    with_all_looks,
     with_own_notes,
 )
 from honestone.report.documents.states import state_phrase, state_words
@@ -157,6 +158,7 @@ def _environment() -> Environment:
         histogram=_histogram,
         json=json.dumps,
         listed_judges=listed_judges,
+        with_all_looks=with_all_looks,
         line=line,
         mark=scorecard.mark_number,
         misses=misses,

@@ -115,7 +115,9 @@ def markdown_environment() -> Environment:
     templates = environment(_harmless)
     templates.globals.update(icons=_ICONS, most=MOST_CHANGED, most_texts=MOST_TEXTS)
     templates.filters.update(depths=scorecard.depths, history=_history, judge_names=_judge_names)
-    templates.filters.update(item_facts=_item_facts, to_show=scorecard.flags_to_show)
+    templates.filters.update(
+        looks_of=scorecard.looks_given, item_facts=_item_facts, to_show=scorecard.flags_to_show
+    )
     templates.filters.update(
         findings=finding_groups,
         reason_words=reason_words,
@@ -160,9 +162,8 @@ def _score(score: numbers.Number | None) -> str:
     return "?" if score is None else numbers.points(score)
 
 
-def _score_by(one: scorecard.CriterionDoc, judge: str) -> str:
-    looks = scorecard.looks_of_judges(one.by_judge)
-    return ", ".join(map(numbers.points, looks.get(judge, ())))
+def _score_by(one: scorecard.CriterionDoc, judge: str, looks: Sequence[str]) -> str:
+    return ", ".join(scorecard.look_cells(one.by_judge, looks).get(judge, ()))
 
 
 def _rate(one: suite.SuiteReportDoc | suite.TrendRunDoc) -> str:

@@ -5,7 +5,7 @@ what to do next.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from msgspec.structs import replace
@@ -19,10 +19,10 @@ from honestone.report.documents.improvement import (
 )
 from honestone.report.documents.improvement_words import result_reasons
 from honestone.report.documents.scorecard import (
-    APART,
     CriterionDoc,
     JudgeDoc,
     ScorecardDoc,
+    are_apart,
     depths,
     looks_of_judges,
 )
@@ -87,17 +87,12 @@ def round_text(one_round: RoundDoc, style: Style = PLAIN) -> str:
                 )
                 + ")"
             )
-        if _is_apart(one.by_judge):
+        if are_apart(one.by_judge):
             row += ", judges disagree"
         if one.id in one_round.floor_violations:
             row += ", BELOW FLOOR"
         lines += wrap(row, style.columns, first="      ", rest="        ")
     return style.finish(lines)
-
-
-def _is_apart(by_judge: Mapping[str, float | None]) -> bool:
-    scores = [score for score in by_judge.values() if score is not None]
-    return len(scores) > 1 and max(scores) - min(scores) > APART
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from honestone.report.documents import scorecard
 from honestone.system.drawing import Style, bar, count, cut_middle, line, pad, width, wrap
 
 MOST_ROWS: Final = 60  # criteria drawn; a tree of thousands is for the JSON
-NOT_ASKED: Final = "-"  # by a look that asked a part of the criteria
 STACKED_BELOW: Final = 58  # columns; narrower pages put the bar under the name
 _LOOKS: Final = {"pass": ("yes", "green"), "fail": ("no", "red"), "skipped": ("absent", "dim")}
 
@@ -41,8 +40,7 @@ def score_table(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     """The overall score and every criterion, bars under each other."""
     depth = scorecard.depths(doc.criteria)
     shown, hidden = _worth_showing(doc.criteria, depth)
-    given = {look for one in doc.criteria for look in one.by_judge}
-    looks = [one.id for one in doc.judges if one.id in given]
+    looks = scorecard.looks_given(doc.judges, doc.criteria)
     rows = [overall_row(doc), *(_criterion_row(one, depth[one.id], looks) for one in shown)]
     lines = _stacked(rows, style) if style.columns < STACKED_BELOW else _aligned(rows, style)
     if hidden:
@@ -93,15 +91,7 @@ def _criterion_row(one: scorecard.CriterionDoc, depth: int, looks: Sequence[str]
 def _judged(
     by_judge: Mapping[str, Number | None], looks: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Each judge with what it gave, look by look; `-` for one of `looks`, those of the whole
-    document, that did not ask about the criterion, so that a place is one look in every row.
-    """
-    judges = {scorecard.first_look(one): list[str]() for one in by_judge}
-    for look in dict.fromkeys((*looks, *by_judge)):
-        cells = judges.get(scorecard.first_look(look))
-        if cells is not None:
-            cells.append(points(by_judge[look]) if look in by_judge else NOT_ASKED)
-    for judge, cells in judges.items():
+    for judge, cells in scorecard.look_cells(by_judge, looks).items():
         yield line(judge), " ".join(cells)
 
 

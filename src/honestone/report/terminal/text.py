@@ -327,16 +327,16 @@ def judge_table(
         glyph, look = _STATE_MARKS.get(one.state, ("absent", "dim"))
         start = f"  {style.paint(style.glyph(glyph), look)} {pad(cut_middle(line(one.id), size, more), size)}  "
         taken = 4 + size + 2
-        state = pad(line(one.state), 9) + "  "
+        state = pad(line(one.state_words), 9) + "  "
         why = wrap(
-            line(one.reason or "", 400), style.columns - taken, first=state, most=4, more=more
+            line(one.reason_words, 400), style.columns - taken, first=state, most=4, more=more
         )
         lines += [start + why[0], *(" " * taken + rest for rest in why[1:])]
         if one.hint:
             lines += wrap(
                 line(one.hint, 300), style.columns, first="      hint: ", most=4, more=more
             )
-        lines += [style.paint(row, "dim") for row in _problem_lines(one.troubles, style)]
+        lines += [style.paint(row, "dim") for row in _problem_lines(one.remarks, style)]
         if invented := invented_quotes(criteria, one.id):
             lines += wrap(
                 invented, style.columns, first=f"      {style.glyph('warn')} ", rest="        "
