@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBar, SuiteBelief
+from honestone.core.belief.cases.bar import SuiteBar
+from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.belief.stated import sure_sentence
 from honestone.core.belief.verdict import TextBelief

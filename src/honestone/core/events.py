@@ -566,8 +566,8 @@ class CaseAnswers(Struct, frozen=True, kw_only=True):
     `CaseBelief`. `expect`: the scores that are expected of it. `ballots`: the looks that were not on
     record of this text, and the answers of code.
 
-    Where it is run several times, `attempts` have the texts: of `rule` best the first one is the
-    best; of pass@k and pass^k `needed` of them have to pass.
+    Where it is run several times, `attempts` have the texts: of `rule` best those that may be the
+    best one, in their order; of pass@k and pass^k `needed` of them have to pass.
     """
 
     case: str

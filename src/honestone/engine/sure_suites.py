@@ -599,7 +599,7 @@ def open_of_case(
     """How much a case depends on each of its attempts, and on the next one."""
     here = looks_at_case(waiting, case.case)
     opened = sorted({*(one.number for one in case.attempts), *here})
-    return open_attempts(case.tried(here), opened, belief.passing_of, belief.expected_unseen)
+    return open_attempts(case.tried(here), opened, belief)
 
 
 def believed_of(case: CaseRecord, waiting: Mapping[int, AttemptLooks]) -> CaseBelief:

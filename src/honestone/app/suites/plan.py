@@ -28,7 +28,7 @@ from honestone.app.suites.options import SuiteOptions
 from honestone.app.suites.outputs import RecordedOutputs
 from honestone.app.suites.subject import Baseline, SuiteSubject
 from honestone.app.workspace import Workspace
-from honestone.core.belief.cases.suite import SuiteBar
+from honestone.core.belief.cases.bar import SuiteBar
 from honestone.core.checking.checks import checks_of, is_of_text_alone
 from honestone.core.events import (
     RecordedCase,

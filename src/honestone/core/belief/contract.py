@@ -97,6 +97,19 @@ class ContractModel:
             else min(sum(_reaching(atom, self.threshold) for atom in found), 1.0)
         )
 
+    @property
+    def has_bars(self) -> bool:
+        """Whether anything but the score of the whole has a bar."""
+        return any(node.bar > 0 or node.required for node in _all(self.top))
+
+    def scores(self, odds: Mapping[Key, Odds | None]) -> list[Atom]:
+        """What the whole scores, in points, where every bar is met: each score with its probability.
+        Empty where nothing applies.
+        """
+        found = self._group(self.top, odds, self._shaped(odds)) or []
+        inside = (_above(atom, self.threshold, strictly=False) for atom in found)
+        return [part for atom in inside if atom.mass > 0 for part in _points_of(atom)]
+
     def _shaped(self, odds: Mapping[Key, Odds | None]) -> set[str]:
         """The criteria that keep the shape of their distribution: of anchored ones, two if there
         are no more, or the one that is wider than all others together. A sum of several that are
@@ -341,6 +354,13 @@ def _reaching(atom: Atom, bar: float) -> float:
     if atom.var <= 1e-12:
         return atom.mass if atom.mean >= bar - _CLOSE else 0.0
     return atom.mass * below((atom.mean - bar) / sqrt(atom.var))
+
+
+def _points_of(atom: Atom) -> list[Atom]:
+    """An atom as single points."""
+    if atom.var <= 0:
+        return [atom]
+    return [Atom(mass, mean, 0.0) for part in _capped(atom) for mass, mean, _ in _bins(part, 0.0)]
 
 
 def _bins(atom: Atom, bar: float) -> list[Atom]:

@@ -87,6 +87,17 @@ class CountedContract(Struct, frozen=True):
             tuple(keys for _, keys in parts),
         )
 
+    @property
+    def is_by_score(self) -> bool:
+        """Whether each state of the items that reaches every bar scores more than each that misses
+        one.
+        """
+        rows = [(*part, len(keys)) for part, keys in zip(self.shape.parts, self.keys, strict=True)]
+        total = sum(step * size for step, _, size in rows)
+        missed = [total - step * (size - least + 1) for step, least, size in rows if least]
+        lowest = max(self.shape.least, sum(step * least for step, least, _ in rows))
+        return max(missed, default=-1) < lowest
+
     def parts_by_history(self, history: Callable[[Key], H]) -> tuple[PartHistories[H], ...]:
         """For each part, how many of its items have each history."""
         parts = []

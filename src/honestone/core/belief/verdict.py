@@ -26,6 +26,9 @@ from honestone.core.judging.scorer import is_na, share, share_of
 
 # Shares of a rubric's items that are met, each as probable as the others before the first answer.
 MET_SHARES: Final = (0.3, 0.6, 0.85)
+# The same of items of which anything may be expected, as of outputs that have to fail: from hardly
+# any to nearly all of them are met.
+ANY_SHARES: Final = (0.05, 0.3, 0.6, 0.85, 0.95)
 # Points that a judge's look at an anchored item is assumed to be off by, and which part of that all
 # judges share.
 SDS: Final = (0.5, 6.0, 10.0, 15.0)
@@ -48,7 +51,7 @@ class Assumption(NamedTuple):
 # The history of an item of an item whose truth is taken for known.
 _SURE: Final[History] = (JudgeAnswers(-1, -1),)
 
-_ANY: Final = Assumption(MODELS[0], MET_SHARES[0])
+ANY: Final = Assumption(MODELS[0], MET_SHARES[0])
 
 
 class ItemTally(NamedTuple):
@@ -65,19 +68,17 @@ def assumptions(
     *,
     shares: Sequence[float] = MET_SHARES,
     models: Sequence[ErrorModel] = MODELS,
-    apart: Iterable[ItemTally] = (),
+    apart: Sequence[ItemTally] = (),
 ) -> dict[Assumption, float]:
     """What may be so of judges and items, each with its probability (they sum to 1), by these
     answers. What is negligible is left out. `apart`: answers of the same judges about items of
-    which another share may be met.
+    which any share may be met.
     """
-    rows, others = list(tallies), list(apart)
+    rows = list(tallies)
     logs: dict[Assumption, float] = {}
     for model in models:
         by_share = _log_by_share(model, rows, shares)
-        log_weights = _log_by_share(model, others, shares).values() if others else (0.0,)
-        top = max(log_weights)
-        of_judges = top + log(sum([exp(one - top) for one in log_weights]))
+        of_judges = _log_of_any_share(model, apart) if apart else 0.0
         for met, found in by_share.items():
             logs[Assumption(model, met)] = found + of_judges
     top = max(logs.values())
@@ -88,15 +89,24 @@ def assumptions(
     return {one: weight / total for one, weight in likely.items()}
 
 
-def shares_met(
-    model: ErrorModel, tallies: Iterable[ItemTally], shares: Sequence[float] = MET_SHARES
-) -> dict[float, float]:
-    """How probable each share of items that are met is, by these answers, if judges err so."""
-    logs = _log_by_share(model, list(tallies), shares)
+def _log_of_any_share(model: ErrorModel, rows: Sequence[ItemTally]) -> float:
+    """The log of the probability of these answers, whatever share of the items is met."""
+    logs = _log_by_share(model, rows, ANY_SHARES).values()
+    top = max(logs)
+    return top + log(sum([exp(one - top) for one in logs]))
+
+
+def shares_met(model: ErrorModel, tallies: Iterable[ItemTally]) -> dict[float, float]:
+    """How probable each share of items that are met is, by these answers, if judges err so and any
+    share may be met.
+    """
+    logs = _log_by_share(model, list(tallies), ANY_SHARES)
     top = max(logs.values())
-    weights = {share: exp(value - top) for share, value in logs.items()}
-    total = sum(weights.values())
-    return {share: weight / total for share, weight in weights.items()}
+    likely = {
+        share: weight for share, value in logs.items() if (weight := exp(value - top)) > NEGLIGIBLE
+    }
+    total = sum(likely.values())
+    return {share: weight / total for share, weight in likely.items()}
 
 
 def _log_by_share(
@@ -160,6 +170,16 @@ class RubricShape:
     def contract(self) -> ContractModel:
         return ContractModel(self.rubric, margin=0.0)
 
+    @cached_property
+    def without_bars(self) -> ContractModel:
+        return ContractModel(self.rubric.without_bars, margin=0.0)
+
+    @cached_property
+    def is_by_score(self) -> bool:
+        """Whether what passes always scores more than what fails, where every item applies."""
+        counted = self.counted
+        return not self.contract.has_bars or (counted is not None and counted.is_by_score)
+
 
 # Shapes by the identity of their rubric, which each of them holds, so that no id is used again.
 _SHAPES: Final[dict[int, RubricShape]] = {}
@@ -200,6 +220,7 @@ class TextBelief:
         self._points: dict[Key, list[tuple[str, bool, float]]] = {}
         self._histories: dict[Key, History] = {}
         self._sure_of_code: tuple[float | None] | None = None
+        self._scores: dict[tuple[Assumption, bool], Sequence[Atom]] = {}
         self.looks: dict[str, int] = {}
 
     @property
@@ -248,6 +269,7 @@ class TextBelief:
         for name in ("probability", "tallies", "signature"):
             self.__dict__.pop(name, None)
         self._histories.clear()
+        self._scores.clear()
 
     def _see_one(self, key: Key, item: Item, answer: Answer, judge: str, held_out: bool) -> None:
         if key in self._anchored:
@@ -283,16 +305,18 @@ class TextBelief:
         return self._sure_of_code[0]
 
     def _bounds_of_code(self) -> float | None:
+        reached = self._shape.contract.probability
         open_keys = [
             key
             for key, item in self._questions.items()
             if key not in self._known
             and not (item.check is not None and self._away.get(key, 0) > 0)
         ]
+        sure = {key: (Atom(1.0, points, 0.0),) for key, points in self._known.items()}
         if not open_keys:
-            return float(self._reached({key: self._sure(key) for key in self._questions}) > 0.5)
+            return float(reached({key: sure.get(key) for key in self._questions}) > 0.5)
         half: dict[Key, Odds | None] = {
-            key: 0.5 if key in open_keys else self._sure(key) for key in self._questions
+            key: 0.5 if key in open_keys else sure.get(key) for key in self._questions
         }
         if any(self._questions[key].may_not_apply for key in open_keys):
             return None
@@ -302,19 +326,11 @@ class TextBelief:
                 for key in open_keys
                 if key in self._anchored
             }
-            return 0.0 if self._reached(best) <= 0.0 else None
-        reached = self._reached(half)
-        if reached <= 0.0:
+            return 0.0 if reached(best) <= 0.0 else None
+        by_half = reached(half)
+        if by_half <= 0.0:
             return 0.0
-        return 1.0 if reached >= 1.0 - 1e-9 and len(open_keys) < 25 else None
-
-    def _sure(self, key: Key) -> Odds | None:
-        if key in self._known:
-            return (Atom(1.0, self._known[key], 0.0),)
-        return None
-
-    def _reached(self, odds: Mapping[Key, Odds | None]) -> float:
-        return self._shape.contract.probability(odds)
+        return 1.0 if by_half >= 1.0 - 1e-9 and len(open_keys) < 25 else None
 
     @property
     def _yes_no(self) -> list[Key]:
@@ -371,13 +387,35 @@ class TextBelief:
             [weight * self._under(assumption, scored) for weight, scored in self._score_members()]
         )
 
+    @property
+    def is_by_score(self) -> bool:
+        """Whether, of texts under this rubric, one that passes always scores more than one that
+        fails.
+        """
+        applies = not any(map(self._is_away, self._questions))
+        return self._shape.is_by_score and (applies or not self._shape.contract.has_bars)
+
+    def scores_under(self, assumption: Assumption, *, is_met: bool) -> Sequence[Atom]:
+        """Every score (0-100) that its true answers may come to if an assumption is so, with its
+        probability; `is_met`: where they meet the contract.
+        """
+        key = assumption, is_met
+        if key not in self._scores:
+            contract = self._shape.contract if is_met else self._shape.without_bars
+            self._scores[key] = [
+                atom._replace(mass=weight * atom.mass)
+                for weight, scored in self._score_members()
+                for atom in contract.scores(self._odds(assumption, scored))
+            ]
+        return self._scores[key]
+
     def tells(self, judge: str) -> float:
         """How much a further look of a judge is expected to tell about this text's items, in bits:
         of yes/no items, what its answer and the truth have in common. A judge that stays with its
         answers tells little when it is asked again. Scores of an anchored item are as if each look
         were a draw of its own.
         """
-        assumed = assumptions(self.tallies) if self.tallies else {_ANY: 1.0}
+        assumed = assumptions(self.tallies) if self.tallies else {ANY: 1.0}
         counts: dict[tuple[History, tuple[int, int]], int] = {}
         for key in self._yes_no:
             yes, no = self._counts.get(key, {}).get((judge, False), (0, 0))
@@ -455,7 +493,7 @@ class TextBelief:
         then._counts = {**self._counts, **rows}
         then._away, then.looks = dict(self._away), dict(self.looks)
         then._points = {key: list(rows) for key, rows in self._points.items()}
-        then._histories = {}
+        then._histories, then._scores = {}, {}
         then.see(judge, marks)
         return then
 
@@ -469,7 +507,7 @@ class TextBelief:
             return None
         overall, criteria = 0.0, dict[str, float]()
         # Weights do not sum to 1 exactly, and what code answers is exact.
-        assumed = assumptions(self.tallies) if self.tallies else {_ANY: 1.0}
+        assumed = assumptions(self.tallies) if self.tallies else {ANY: 1.0}
         members = product(assumed.items(), self._score_members())
         for (one, weight), (share_of_scores, scored) in members:
             odds = self._odds(one, scored)
@@ -499,7 +537,7 @@ class TextBelief:
 
     def _under(self, assumption: Assumption, scored: Mapping[Key, ScoreBelief]) -> float:
         if self._counted is None or not self._is_plain:
-            return self._reached(self._odds(assumption, scored))
+            return self._shape.contract.probability(self._odds(assumption, scored))
         met = {one.history: met_odds(assumption, one.history) for one in self.tallies}
         parts = self._counted.parts_by_history(self.history)
         return reached(self._counted.shape, parts, met)

@@ -229,6 +229,17 @@ class Rubric(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def without_bars(self) -> Rubric:
+        """The same, with neither threshold nor floors nor anything required."""
+
+        def free(one: Criterion) -> Criterion:
+            children = tuple(map(free, one.children))
+            return replace(one, floor=None, required=False, children=children)
+
+        criteria = tuple(map(free, self.criteria))
+        return replace(self, criteria=criteria, threshold=ZERO, floor=ZERO)
+
+    @property
     def has_fixes(self) -> bool:
         """Whether the rubric itself says how to put something right, so that the worker `fix` can
         work on it.

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from honestone.core.belief.cases.suite import LOOKS_PER_CASE
+from honestone.core.belief.cases.bar import LOOKS_PER_CASE
 from honestone.core.loop.suite_loop import TEST, TRAIN, VAL
 
 # Looks of each judge of a quorum at each case of test that are held while val is asked on.

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from honestone.core.belief.cases.pooled import pooled_text
+from honestone.core.belief.cases.pooled import ends_of, pooled_text
 from honestone.core.belief.cases.ranges import text_with
 from honestone.core.belief.cases.sides import better_than
 from honestone.core.belief.cases.suite import (
@@ -90,7 +90,10 @@ class _Remembered(msgspec.Struct):
     suites: dict[tuple[str, str], SuiteBelief] = msgspec.field(default_factory=dict)
     chances: dict[tuple[str, ...], SuiteChance] = msgspec.field(default_factory=dict)
     better: dict[tuple[str, ...], tuple[float, float]] = msgspec.field(default_factory=dict)
-    means: dict[frozenset[tuple[str, int]], TextBelief] = msgspec.field(default_factory=dict)
+    means: dict[
+        tuple[frozenset[tuple[str, int]], int],
+        tuple[TextBelief, tuple[TextBelief, TextBelief] | None],
+    ] = msgspec.field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -147,7 +150,7 @@ class SuiteBeliefState(SuiteLoopState):
         self.looks_at.setdefault(part.text, []).extend(looks)
         if checks:
             self.checks_of[part.text] = checks
-        if part.certain is None and one.rubric in self.rubrics:
+        if one.rubric in self.rubrics:
             text = self._texts.get(part.text)
             if text is None:
                 text = self._texts[part.text] = text_with(self.rubrics[one.rubric], one.expect)
@@ -194,26 +197,37 @@ class SuiteBeliefState(SuiteLoopState):
         if one.certain is not None or not texts:
             return CaseBelief(id, certain=one.certain)
         if one.rule == AttemptRule.MEAN:
-            return CaseBelief(id, self._mean_of(one), is_short=one.is_short, made_of=tuple(texts))
+            text, ends = self._mean_of(one)
+            return CaseBelief(id, text, is_short=one.is_short, made_of=tuple(texts), ends=ends)
+        is_best = one.rule == AttemptRule.BEST
+        if is_best and one.is_short:
+            return CaseBelief(id, is_short=True)
         attempts = [
             CaseBelief(id, self._texts.get(part.text), part.certain, part.is_short, one.is_turned)
             for part in one.attempts
         ]
-        if one.rule == AttemptRule.BEST:
-            best = attempts[0]
-            return replace(best, others=tuple([text for text in texts if text is not best.text]))
+        if is_best:
+            every = [replace(attempt, certain=None) for attempt in attempts if attempt.text]
+            return CaseBelief.of_best(id, every)
         return CaseBelief.of_attempts(id, attempts, one.needed)
 
-    def _mean_of(self, one: CaseAnswers) -> TextBelief:
-        known = self._known.means
-        if one.texts not in known:
+    def _mean_of(self, one: CaseAnswers) -> tuple[TextBelief, tuple[TextBelief, TextBelief] | None]:
+        """The mean of its attempts, and its ends where targets failed in some."""
+        missing = sum([part.count for part in one.attempts if not part.text])
+        key = one.texts, missing
+        if key not in self._known.means:
+            rubric, counts = self.rubrics[one.rubric], [part.count for part in one.parts]
             ballots = [
                 [*self.checks_of.get(part.text, ()), *self.looks_at[part.text]]
                 for part in one.parts
             ]
-            counts = [part.count for part in one.parts]
-            known[one.texts] = pooled_text(self.rubrics[one.rubric], ballots, counts)
-        return known[one.texts]
+            unknown: list[list[Ballot]] = [[]] if missing else []
+            more = [missing] if missing else []
+            self._known.means[key] = (
+                pooled_text(rubric, [*ballots, *unknown], [*counts, *more]),
+                ends_of(rubric, ballots, counts, missing),
+            )
+        return self._known.means[key]
 
     def _ids(self, split: str) -> list[str]:
         rubric = self.certifier.rubric if split == TEST else self.rubric

@@ -3,8 +3,10 @@
 one        as it is
 pass@k     one attempt has to pass
 pass^k     all of them have to
-mean       the mean of their true scores has to reach the bars, so each of them needs a look
-best       the attempt has to pass that the marks place highest, so each of them needs a look
+mean       the mean of their true scores has to reach the bars, so each of them needs a look. One that has
+           no output may be worth anything, from nothing to full marks
+best       the one with the highest true score has to pass, so each of them needs a look: marks alone
+           do not say which one that is
 
 Attempts whose outputs are equal are one text: they pass together, and what judges said of it counts
 once.
@@ -20,16 +22,10 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.core.belief.cases.pooled import pooled_text
+from honestone.core.belief.cases.bar import SuiteBar, suite_belief
+from honestone.core.belief.cases.pooled import ends_of, pooled_text
 from honestone.core.belief.cases.ranges import OutsideBelief, text_with
-from honestone.core.belief.cases.suite import (
-    SETTLED,
-    CaseBelief,
-    SuiteBar,
-    SuiteBelief,
-    as_one,
-    suite_belief,
-)
+from honestone.core.belief.cases.suite import SETTLED, CaseBelief, SuiteBelief, as_one
 from honestone.core.belief.stated import EVEN, StatedBelief, looks_at, repeats, settled
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import OutputProduced
@@ -133,14 +129,12 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         return CaseBelief.of_attempts(self.case.id, attempts, needed)
 
     def deciding(self, numbers: Sequence[int]) -> dict[int, int]:
-        """The attempts that decide the case, as `distinct` gives them; of `best` the best one is the
-        first.
+        """The attempts that decide the case, as `distinct` gives them: of `best` those that have an
+        output.
         """
         if self.case.attempt_rule is not AttemptRule.BEST:
             return self.distinct(numbers)
-        found = self.distinct([one for one in numbers if not self._is_target_error(one)])
-        best = self.highest(list(found)) if found else None
-        return dict(sorted(found.items(), key=lambda row: row[0] != best))
+        return self.distinct([one for one in numbers if not self._is_target_error(one)])
 
     def distinct(self, numbers: Sequence[int]) -> dict[int, int]:
         """One attempt for each text that these attempts gave, the one with the most looks, and how
@@ -166,6 +160,11 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
 
     def attempt(self, number: int) -> CaseBelief:
         """One attempt alone, like a case of its own."""
+        found = self._of_looks(number)
+        return found.by_code if is_statable(self.case) else found
+
+    def _of_looks(self, number: int) -> CaseBelief:
+        """The same, with its text where code settles that."""
         id, ended, under_way = self.case.id, self.ended_of(number), self.under_way.get(number)
         if under_way is not None:
             return self._of_text(under_way.text, is_short=under_way.is_short)
@@ -180,15 +179,9 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         return self._of_text(text, is_short=is_short)
 
     def _of_text(self, text: TextBelief, *, is_short: bool) -> CaseBelief:
-        id = self.case.id
         if not is_statable(self.case):
-            return CaseBelief(id, text, is_short=True)
-        wants_met = not is_turned(self.case)
-        if text.probability in (0.0, 1.0):
-            looked = [CaseBelief(id, text, is_short=is_short, is_turned=not wants_met)]
-            passes = (text.probability == 1.0) is wants_met
-            return CaseBelief.sure(id, passes=passes, others=looked if text.looks else ())
-        return CaseBelief(id, text, is_short=is_short, is_turned=not wants_met)
+            return CaseBelief(self.case.id, text, is_short=True)
+        return CaseBelief(self.case.id, text, is_short=is_short, is_turned=is_turned(self.case))
 
     def _mean(self, numbers: Sequence[int]) -> CaseBelief:
         """Of an attempt whose target failed nothing is known: its scores may be anything."""
@@ -196,30 +189,32 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         if all(self._is_target_error(number) for number in numbers):
             return CaseBelief.without_output(id)
         texts = self.distinct(numbers)
+        rubric, counts = self.case.rubric, list(texts.values())
         ballots = [self._ballots(number) for number in texts]
-        text = pooled_text(self.case.rubric, ballots, list(texts.values()))
+        text = pooled_text(rubric, ballots, counts)
         is_begun = all(self._is_begun(number) for number in texts)
         if is_begun and text.probability in (0.0, 1.0):
             looked = [CaseBelief(id, text)] if text.looks else []
             return CaseBelief.sure(id, passes=text.probability == 1.0, others=looked)
-        seen = (self._is_target_error(one) or self._is_scored(one) for one in texts)
-        return CaseBelief(id, text, is_short=not all(seen))
+        given = [number for number in texts if not self._is_target_error(number)]
+        ends = ends_of(
+            rubric,
+            [self._ballots(number) for number in given],
+            [texts[number] for number in given],
+            len(texts) - len(given),
+        )
+        return CaseBelief(id, text, is_short=not all(map(self._is_scored, given)), ends=ends)
 
     def _best(self, numbers: Sequence[int]) -> CaseBelief:
-        rest = list(self.distinct([one for one in numbers if not self._is_target_error(one)]))
+        rest = list(self.deciding(numbers))
         if not rest:
             return CaseBelief.without_output(self.case.id)
-        attempts = {number: self.attempt(number) for number in rest}
-        outcomes = {one.certain for one in attempts.values()}
-        if outcomes in ({True}, {False}):
-            every = list(attempts.values())
-            return CaseBelief.sure(self.case.id, passes=outcomes == {True}, others=every)
-        if not all(map(self._is_scored, rest)):
-            return CaseBelief(self.case.id, is_short=True)
-        best = self.highest(rest)
-        others = [text for number in rest if number != best for text in attempts[number].texts]
-        # What code settles has its own looks among its others.
-        return replace(attempts[best], others=(*attempts[best].others, *others))
+        if not self.scorer.asks_judges:
+            return self.attempt(self._highest(rest))
+        found = CaseBelief.of_best(self.case.id, [self._of_looks(number) for number in rest])
+        if found.certain is not None or all(map(self._is_scored, rest)):
+            return found
+        return CaseBelief(self.case.id, is_short=True)
 
     def _is_scored(self, number: int) -> bool:
         """Whether something says how high it scores. That code settles whether it passes does not,
@@ -233,7 +228,7 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
     def _is_begun(self, number: int) -> bool:
         return number in self.under_way or self.ended_of(number) is not None
 
-    def highest(self, numbers: Sequence[int]) -> int:
+    def _highest(self, numbers: Sequence[int]) -> int:
         """The attempt that the marks place highest; of equal ones the first."""
         scores = {number: self._score(number) for number in numbers}
         return max(numbers, key=lambda number: (scores[number], -number))
@@ -266,46 +261,36 @@ class OpenAttempts(NamedTuple):
 def open_attempts(
     tried: CaseAttempts,
     opened: Sequence[int],
-    passing: Callable[[CaseBelief], float],
-    unseen: float,
+    belief: SuiteBelief,
 ) -> OpenAttempts:
-    """What of a case is open. `opened`: its attempts that were begun. `passing` gives P(it passes)
-    of one that is certain or has looks; `unseen` is that of an attempt without a look.
+    """What of a case of this suite is open. `opened`: its attempts that were begun.
 
     An attempt matters as far as the others leave the case to it: a first one that surely passes
     leaves nothing to the others under pass@k, and one that surely fails nothing under pass^k.
     """
     case = tried.case
+    every = range(1, case.attempts + 1)
     if case.attempts == 1 or is_pooled(case):
-        whole = tried.belief(range(1, case.attempts + 1))
-        chance = passing(whole) if whole.is_looked_at else 0.0
+        whole = tried.belief(every)
+        chance = belief.passing_of(whole) if whole.is_looked_at else 0.0
         return OpenAttempts(dict.fromkeys(opened, chance * (1.0 - chance)))
+    is_best = case.attempt_rule is AttemptRule.BEST
+    if is_best and (whole := tried.belief(every)).is_best:
+        rows = zip(tried.deciding(every), belief.depends_on_each(whole), strict=True)
+        return OpenAttempts(dict(rows))
     alone = {number: tried.belief([number]) for number in tried.distinct(opened)}
-    chances = {number: passing(one) for number, one in alone.items() if one.is_looked_at}
-    if case.attempt_rule is AttemptRule.BEST:
-        return OpenAttempts(_open_by_best(tried, chances))
-    shares = {
-        number: 1.0 - one if case.attempt_rule is AttemptRule.PASS_AT_K else one
-        for number, one in chances.items()
-    }
+    chances = {number: belief.passing_of(one) for number, one in alone.items() if one.is_looked_at}
+    # One that passes is enough; a turned best attempt is the one that is turned least.
+    is_any = not is_turned(case) if is_best else case.attempt_rule is AttemptRule.PASS_AT_K
+    shares = {number: 1.0 - one if is_any else one for number, one in chances.items()}
     found = {}
     for number, chance in chances.items():
         others = prod([one for other, one in shares.items() if other != number])
         found[number] = chance * (1.0 - chance) * others**2
-    if len(opened) == case.attempts:
+    if len(opened) == case.attempts or is_best:
         return OpenAttempts(found)
+    unseen = belief.expected_unseen
     return OpenAttempts(found, unseen * (1.0 - unseen) * prod(shares.values()) ** 2)
-
-
-def _open_by_best(tried: CaseAttempts, chances: Mapping[int, float]) -> dict[int, float]:
-    """Another attempt takes the place of the best one as far as that does not pass."""
-    if not chances:
-        return {}
-    best = tried.highest(list(chances))
-    return {
-        number: one * (1.0 - one) * (1.0 if number == best else (1.0 - chances[best]) ** 2)
-        for number, one in chances.items()
-    }
 
 
 def name_of_shown(contract: str, input: str, output: str, diff: object) -> Hashable:
@@ -361,7 +346,10 @@ def by_belief(found: CaseResult, belief: CaseBelief) -> CaseResult:
     likely. As it is where code or the target decides, or no look tells.
     """
     chance = belief.alone
-    if belief.certain is not None or chance is None or found.status is Status.SKIPPED:
+    if chance is None or found.status is Status.SKIPPED:
+        return found
+    # What code decides is undecided where a judge that is needed did not answer.
+    if belief.certain is not None and found.status not in (Status.PASSED, Status.FAILED):
         return found
     passes = chance >= EVEN
     if found.status is Status.TARGET_ERROR and not passes:

@@ -14,7 +14,8 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from honestone.core.belief.cases.suite import CaseBelief, SuiteBar, SuiteBelief
+from honestone.core.belief.cases.bar import SuiteBar
+from honestone.core.belief.cases.suite import CaseBelief, SuiteBelief
 from honestone.core.belief.stated import Stated, StatedBelief, belief_of, believed, likelier
 from honestone.core.events import (
     AttemptAnswers,

@@ -17,8 +17,9 @@ from tests.core.belief.cases.test_suite import case
 from tests.report.test_suite_figures import CASE, log_of
 
 from honestone.app.suites.comparing.compare import compare_summaries
+from honestone.core.belief.cases.bar import SuiteBar, suite_belief
 from honestone.core.belief.cases.sides import better_than
-from honestone.core.belief.cases.suite import SuiteBar, SuiteBelief, suite_belief
+from honestone.core.belief.cases.suite import SuiteBelief
 from honestone.core.events import OutputProduced, RecordedCase, SuiteStarted
 from honestone.core.record.record import FEW, SuiteRecord, read_record
 from honestone.core.record.summary import summary_of

@@ -10,13 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from honestone.core.belief.cases.bar import SuiteBar, suite_belief
 from honestone.core.belief.cases.sides import better_than
-from honestone.core.belief.cases.suite import (
-    CaseBelief,
-    SuiteBar,
-    SuiteBelief,
-    suite_belief,
-)
+from honestone.core.belief.cases.suite import CaseBelief, SuiteBelief
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 from honestone.core.numbers import ZERO
 
@@ -40,6 +40,31 @@ def pooled_text(
     for number, ballots in enumerate(texts):
         found.see_all(_about(ballot, number, own) for ballot in ballots)
     return found
+
+
+def ends_of(
+    rubric: Rubric, texts: Sequence[Iterable[Ballot]], counts: Sequence[int], missing: int
+) -> tuple[TextBelief, TextBelief] | None:
+    """The mean where so many more texts, of which nothing is known, score nothing, and where they
+    have full marks. None where none is missing.
+    """
+    if not missing:
+        return None
+    low, high = (
+        pooled_text(rubric, [*texts, [_full_marks(rubric, are_met=are_met)]], [*counts, missing])
+        for are_met in (False, True)
+    )
+    return low, high
+
+
+def _full_marks(rubric: Rubric, *, are_met: bool) -> Ballot:
+    """Answers that score as much as any, or as little."""
+    bad = rubric.bad_keys
+    marks = {
+        key: Mark((key not in bad) is are_met, score=100.0 * ((key not in bad) is are_met))
+        for key, _ in rubric.questions()
+    }
+    return Ballot(judge=CHECK, marks=marks)
 
 
 def _about(ballot: Ballot, number: int, own: set[Key]) -> Ballot:

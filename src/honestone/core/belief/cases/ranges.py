@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from honestone.core.belief.normal import Atom
 from honestone.core.belief.verdict import Assumption, TextBelief, uncertain
 from honestone.core.errors import RubricError
 from honestone.core.json_value import JsonObject
@@ -100,6 +101,21 @@ class OutsideBelief(TextBelief):
         inside = sum([sign * part.under(assumption) for sign, part in self._parts])
         return min(max(1.0 - inside, 0.0), 1.0)
 
+    def scores_under(self, assumption: Assumption, *, is_met: bool) -> Sequence[Atom]:
+        every = super().scores_under(assumption, is_met=False)
+        if not is_met:
+            return every
+        inside = [
+            atom._replace(mass=-sign * atom.mass)
+            for sign, part in self._parts
+            for atom in part.scores_under(assumption, is_met=True)
+        ]
+        return [*every, *inside]
+
+    @property
+    def is_by_score(self) -> bool:
+        return False
+
     @property
     def signature(self) -> None:
         return None
@@ -140,7 +156,7 @@ def _made(rubric: Rubric, ranges: Ranges) -> Sequence[tuple[int, Rubric]] | None
     ends = [name for name, (_, high) in spans.items() if high + _ABOVE <= ONE]
     if len(ends) > _MOST_ENDS:
         return None
-    free = _without_bars(rubric)
+    free = rubric.without_bars
     found: list[tuple[int, Rubric]] = []
     for bars, sign in _bars(spans, ends):
         if ranges.wants_met is not True:
@@ -161,15 +177,6 @@ def _bars(
             bars = {name: low for name, (low, _) in spans.items()}
             bars |= {name: spans[name][1] + _ABOVE for name in beyond}
             yield bars, (-1) ** size
-
-
-def _without_bars(rubric: Rubric) -> Rubric:
-    def free(one: Criterion) -> Criterion:
-        children = tuple(map(free, one.children))
-        return replace(one, floor=None, required=False, children=children)
-
-    criteria = tuple(map(free, rubric.criteria))
-    return replace(rubric, criteria=criteria, threshold=ZERO, floor=ZERO)
 
 
 def _with_bars(rubric: Rubric, bars: Mapping[str | None, Fraction]) -> Rubric:

@@ -15,20 +15,20 @@ taken to be independent, and what was answered about a shared attempt counts for
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from math import ceil, sqrt
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from math import sqrt
 from operator import add, mul
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from honestone.core.belief.cases.best import best_passes, depends_on_each
 from honestone.core.belief.counting import binomial, convolved
-from honestone.core.belief.errors import ErrorModel, History
-from honestone.core.belief.stated import EVEN, Ground, StatedBelief, settled
+from honestone.core.belief.errors import History
+from honestone.core.belief.stated import EVEN
 from honestone.core.belief.verdict import (
-    CLOSE,
+    ANY,
     MET_SHARES,
     Assumption,
     ItemTally,
@@ -40,8 +40,6 @@ from honestone.core.belief.verdict import (
 
 # Shares of items that are met over a suite: many suites pass as a whole.
 SUITE_SHARES: Final = (0.3, 0.6, 0.85, 0.95, 0.99)
-# Looks at each attempt of a case, where nothing else is said.
-LOOKS_PER_CASE: Final = 6
 # An assumption is likely from this part of the probability of the likeliest one on.
 LIKELY: Final = 0.1
 # A case whose outcome varies less is settled.
@@ -54,10 +52,12 @@ class CaseBelief(Struct, frozen=True):
     rubric's quorum. `is_down`: its target failed, so no look will say whether it passes. `is_turned`: it passes where its output does not
     meet the contract.
 
-    `attempts`: those of a case that passes where `needed` of them do, each like a case of its own.
+    `attempts`: those of a case that passes where `needed` of them do, each like a case of its own; or
+    of one whose best attempt has to pass (`is_best`), in their order, each with its text.
     `name`: of its text and question; cases with equal ones are one text (None: not known).
     `others`: texts that say how judges err, and nothing of whether it passes, as those of attempts
-    that are not its best one. `made_of`: texts whose answers `text` has, as the mean of them. `tries`: how many attempts there may be, each of which may be looked at.
+    that are not its best one. `made_of`: texts whose answers `text` has, as the mean of them; `ends`: that mean where attempts without
+    an output score nothing, and where they have full marks. `tries`: how many attempts there may be, each of which may be looked at.
     """
 
     id: str
@@ -67,8 +67,10 @@ class CaseBelief(Struct, frozen=True):
     is_turned: bool = False
     attempts: tuple[CaseBelief, ...] = ()
     needed: int = 1
+    is_best: bool = False
     others: tuple[TextBelief, ...] = ()
     made_of: tuple[TextBelief, ...] = ()
+    ends: tuple[TextBelief, TextBelief] | None = None
     tries: int = 1
     is_down: bool = False
     name: Hashable = None
@@ -101,6 +103,44 @@ class CaseBelief(Struct, frozen=True):
         is_short = any(one.is_short for one in attempts)
         return cls(id, is_short=is_short, attempts=tuple(attempts), needed=needed)
 
+    @classmethod
+    def of_best(cls, id: str, attempts: Sequence[CaseBelief]) -> CaseBelief:
+        """One whose best attempt has to pass; each of them (at least one, in their order) has its
+        text. Whatever is the best, it passes or fails where all do.
+        """
+        alone = [one.by_code for one in attempts]
+        outcomes = {one.certain for one in alone}
+        if outcomes in ({True}, {False}):
+            return cls.sure(id, passes=True in outcomes, others=alone)
+        if all(one.text is not None and one.text.is_by_score for one in attempts):
+            needed = len(attempts) if attempts[0].is_turned else 1
+            return cls.of_attempts(id, alone, needed)
+        if len(attempts) == 1:
+            return attempts[0]
+        is_short = any(one.is_short for one in attempts)
+        return cls(id, is_short=is_short, attempts=tuple(attempts), is_best=True)
+
+    @property
+    def by_code(self) -> CaseBelief:
+        """It is certain where code settles its text."""
+        chance = None if self.text is None else self.text.probability
+        if chance not in (0.0, 1.0):
+            return self
+        looked = (self,) if self.text is not None and self.text.looks else ()
+        return CaseBelief.sure(self.id, passes=(chance == 1.0) is not self.is_turned, others=looked)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether several attempts, or what those without an output would have come to, say whether
+        it passes.
+        """
+        return bool(self.attempts) or (self.ends is not None and self.has_looks)
+
+    @property
+    def best_of(self) -> Sequence[TextBelief]:
+        """The texts of which the best one has to pass."""
+        return [one.text for one in self.attempts if one.text is not None]
+
     @property
     def is_looked_at(self) -> bool:
         return self.certain is not None or self.has_looks
@@ -115,8 +155,12 @@ class CaseBelief(Struct, frozen=True):
     @property
     def can_pass(self) -> bool:
         """Whether it has enough attempts that are not settled without a pass."""
+        if self.is_best:
+            return any(one.by_code.can_pass for one in self.attempts)
         if self.attempts:
             return sum(one.can_pass for one in self.attempts) >= self.needed
+        if self.ends is not None:
+            return self.ends[0].under(ANY) > 0.0
         return self.certain is not False and not self.is_down
 
     @property
@@ -136,10 +180,14 @@ class CaseBelief(Struct, frozen=True):
     @property
     def kind(self) -> Hashable:
         """Cases with equal ones are equally likely to pass."""
+        if self.is_best:
+            return tuple([one.kind for one in self.attempts])
         if self.attempts:
             return self.needed, frozenset(Counter(one.kind for one in self.attempts).items())
         if self.text is None or not self.has_looks:
             return self.certain
+        if self.ends is not None:
+            return id(self.text)
         return self.certain, self.is_turned, self.text.signature or id(self.text)
 
     @property
@@ -149,7 +197,7 @@ class CaseBelief(Struct, frozen=True):
         """
         if self.certain is not None:
             return float(self.certain)
-        if self.attempts:
+        if self.is_spread:
             return _alone(self)
         chance = self.text.probability if self.text is not None and self.has_looks else None
         return 1.0 - chance if chance is not None and self.is_turned else chance
@@ -201,8 +249,9 @@ NOWHERE: Final = Elsewhere()
 def _seen_texts(case: CaseBelief) -> Iterator[TextBelief]:
     """The texts that a suite's belief rests on."""
     yield from (one.text for one in _parts(case) if one.text is not None)
+    yield from (text for one in _settled(case) for text in one.others)
     if case.is_looked_at:
-        yield from (*case.others, *case.made_of)
+        yield from case.made_of
 
 
 def _parts(case: CaseBelief) -> Iterator[CaseBelief]:
@@ -210,6 +259,13 @@ def _parts(case: CaseBelief) -> Iterator[CaseBelief]:
     for one in case.attempts or (case,):
         if one.certain is None and one.text is not None and one.has_looks:
             yield one
+
+
+def _settled(case: CaseBelief) -> Iterator[CaseBelief]:
+    """The case, and its attempts that code settles: their other texts say how judges err."""
+    if case.is_looked_at:
+        yield case
+    yield from (one for one in case.attempts if one.certain is not None)
 
 
 def as_one(cases: Sequence[CaseBelief]) -> Sequence[CaseBelief]:
@@ -231,7 +287,7 @@ def _weight_of(case: CaseBelief) -> tuple[bool, bool, int]:
     return case.certain is not None, case.has_looks, looks
 
 
-def _by_text(cases: Sequence[CaseBelief]) -> list[tuple[CaseBelief, int]]:
+def by_text(cases: Sequence[CaseBelief]) -> list[tuple[CaseBelief, int]]:
     """One case of each text, with how many there are of it."""
     first: dict[Hashable, CaseBelief] = {}
     counts: Counter[Hashable] = Counter()
@@ -251,6 +307,18 @@ class _Coins(NamedTuple):
     worth: int
 
 
+class _Given(NamedTuple):
+    """An assumption about the judges and the share of items that are met, of cases that pass where
+    their output meets the contract, and of those that are turned.
+    """
+
+    plain: Assumption
+    turned: Assumption
+
+    def of(self, is_turned: bool) -> Assumption:
+        return self.turned if is_turned else self.plain
+
+
 class SuiteBelief:
     """What is believed about a suite of which `need` cases have to pass. `elsewhere`: what other
     texts say about the judges. Turned cases say how judges err, and nothing of how many others
@@ -268,8 +336,8 @@ class SuiteBelief:
         self.need = need
         self._cases = cases = as_one(cases)
         self._sure = sum(one.certain is True for one in cases)
-        rows = _by_text(cases)
-        lone = [row for row in rows if not row[0].attempts]
+        rows = by_text(cases)
+        lone = [row for row in rows if not row[0].is_spread]
         seen = [
             (one.text, one.is_turned, worth)
             for case, worth in lone
@@ -279,12 +347,12 @@ class SuiteBelief:
         self._unseen = Counter(
             worth for one, worth in lone if one.certain is None and not one.is_looked_at
         )
-        self._groups = [
+        self._coins = [
             _Coins(text, is_turned, alike, worth)
             for is_turned, worth in sorted({row[1:] for row in seen})
             for text, alike in _alike([one[0] for one in seen if one[1:] == (is_turned, worth)])
         ]
-        tried = [(one, worth) for one, worth in rows if one.attempts]
+        tried = [(one, worth) for one, worth in rows if one.is_spread]
         counts = Counter((one.kind, worth) for one, worth in tried)
         first = {(one.kind, worth): one for one, worth in reversed(tried)}
         self._tried = [(first[key], alike, key[1]) for key, alike in counts.items()]
@@ -296,8 +364,8 @@ class SuiteBelief:
         ]
         seen += [
             (text, one.is_turned, worth)
-            for one, worth in rows
-            if one.is_looked_at
+            for case, worth in rows
+            for one in _settled(case)
             for text in one.others
         ]
         self._looked = [text for text, _, _ in seen]
@@ -305,7 +373,7 @@ class SuiteBelief:
         turned = [text for text, is_turned, _ in seen if is_turned]
         others = [text for text, is_turned, _ in seen if not is_turned]
         self._turned = _tallies(turned)
-        self._shares_of_turned: dict[ErrorModel, Mapping[float, float]] = {}
+        self._given: dict[Assumption, Sequence[tuple[_Given, float]]] = {}
         self._passing: dict[tuple[Hashable, bool], float] = {}
         self._assumed: Mapping[Assumption, float] = {}
         if others or turned or elsewhere.alongside:
@@ -329,7 +397,7 @@ class SuiteBelief:
     def chance(self) -> SuiteChance | None:
         """None where nothing was judged and something is open."""
         open_cases = self._open_at_most + sum([alike * worth for _, alike, worth in self._tried])
-        if not self._looked or not (open_cases or self._groups):
+        if not self._looked or not (open_cases or self._coins):
             if open_cases:
                 return _without_a_look(self._sure, open_cases, self.need)
             certain = float(self._sure >= self.need)
@@ -348,20 +416,37 @@ class SuiteBelief:
 
     def under(self, one: Assumption) -> SuiteChance:
         """P(the bar is met) if an assumption is so."""
-        need = self.need - self._sure
-        seen = self._distribution(one)
+        found = [(self._under(given), share) for given, share in self._given_by(one)]
+        return found[0][0] if len(found) == 1 else _mixed(found)
+
+    def _given_by(self, one: Assumption) -> Sequence[tuple[_Given, float]]:
+        """The assumption with each share of items that may be met of turned cases, and how probable
+        that is.
+        """
+        if not self._turned:
+            return [(_Given(one, one), 1.0)]
+        if one not in self._given:
+            shares = shares_met(one.errors, self._turned).items()
+            self._given[one] = [
+                (_Given(one, Assumption(one.errors, met)), share) for met, share in shares
+            ]
+        return self._given[one]
+
+    def _under(self, given: _Given) -> SuiteChance:
+        need, met_share = self.need - self._sure, given.plain.met_share
+        seen = self._distribution(given)
         if self._tried:
-            return self._under_with_attempts(one, seen, need)
+            return self._under_with_attempts(given, seen, need)
         return SuiteChance(
-            self._with_unseen(seen, one.met_share).at_least(need),
+            self._with_unseen(seen, met_share).at_least(need),
             seen.at_least(need),
             seen.at_least(need - self._open_at_most),
         )
 
-    def _under_with_attempts(self, one: Assumption, seen: _Count, need: int) -> SuiteChance:
-        counts = _Counts(self._with_unseen(seen, one.met_share), seen, seen)
+    def _under_with_attempts(self, given: _Given, seen: _Count, need: int) -> SuiteChance:
+        counts = _Counts(self._with_unseen(seen, given.plain.met_share), seen, seen)
         for case, alike, worth in self._tried:
-            found = self._of_attempts(case, one)
+            found = self._of_attempts(case, given)
             rows = zip(counts, found, strict=True)
             counts = _Counts(*(count.with_coins(alike, own, worth) for count, own in rows))
         return SuiteChance(
@@ -370,18 +455,26 @@ class SuiteBelief:
             counts.high.at_least(need - self._open_at_most),
         )
 
-    def _of_attempts(self, case: CaseBelief, one: Assumption) -> SuiteChance:
+    def _of_attempts(self, case: CaseBelief, given: _Given) -> SuiteChance:
         """P(a case with several attempts passes) if an assumption is so."""
+        if case.ends is not None and case.text is not None:
+            texts = (case.text, *case.ends)
+            return SuiteChance(*[text.under(given.plain) for text in texts])
+        if case.is_best:
+            is_turned = case.attempts[0].is_turned
+            found = best_passes(case.best_of, given.of(is_turned), is_turned=is_turned)
+            chance = uncertain(found)
+            return SuiteChance(chance, chance, chance)
         known, left = _Count(0, [1.0]), 0
         for attempt in case.attempts:
             if attempt.certain is not None:
                 known = known.with_coins(1, float(attempt.certain))
             elif attempt.text is not None and attempt.has_looks:
-                known = known.with_coins(1, self._passes(attempt.text, attempt.is_turned, one))
+                known = known.with_coins(1, _passes(attempt.text, attempt.is_turned, given))
             else:
                 left += 1
         return SuiteChance(
-            known.with_coins(left, one.met_share).at_least(case.needed),
+            known.with_coins(left, given.plain.met_share).at_least(case.needed),
             known.at_least(case.needed),
             known.at_least(case.needed - left),
         )
@@ -391,51 +484,65 @@ class SuiteBelief:
         """What may be so of judges and cases, and how probable each is."""
         return self._assumed
 
-    def _distribution(self, one: Assumption) -> _Count:
+    def _distribution(self, given: _Given) -> _Count:
         found = _Count(0, [1.0])
-        for text, is_turned, alike, worth in self._groups:
-            found = found.with_coins(alike, self._passes(text, is_turned, one), worth)
+        for text, is_turned, alike, worth in self._coins:
+            found = found.with_coins(alike, _passes(text, is_turned, given), worth)
         return found
 
     @property
     def expected(self) -> float:
         """How many of the cases that were looked at, or are certain, are expected to pass."""
-        looked = sum(
-            [
-                alike * worth * self.passing(text, is_turned=is_turned)
-                for text, is_turned, alike, worth in self._groups
-            ]
+        coins = self._worths(
+            lambda coin: self.passing(coin.text, is_turned=coin.is_turned),
+            lambda case: self.passing_by_attempts(case).chance,
         )
+        return self._sure + sum([alike * worth * chance for alike, worth, chance in coins])
+
+    def _worths(
+        self, of_text: Callable[[_Coins], float], of_case: Callable[[CaseBelief], float]
+    ) -> list[tuple[int, int, float]]:
+        """Of the cases that were looked at: how many are alike, how many cases each is worth, and
+        P(it passes).
+        """
+        looked = [(coin.alike, coin.worth, of_text(coin)) for coin in self._coins]
         tried = [
-            alike * worth * self.passing_by_attempts(case).chance
-            for case, alike, worth in self._tried
-            if case.is_looked_at
+            (alike, worth, of_case(case)) for case, alike, worth in self._tried if case.is_looked_at
         ]
-        return self._sure + looked + sum(tried)
+        return looked + tried
 
     def at_least(self, deviations: float) -> float:
         """How many of the cases that were looked at, or are certain, pass by any assumption that is
         likely: so many standard deviations below what it expects.
         """
         least = float(self.size)
-        likely = LIKELY * max(self._assumed.values(), default=0.0)
-        for one, weight in self._assumed.items():
-            if weight >= likely:
-                chances = [
-                    (alike, worth, self._passes(text, is_turned, one))
-                    for text, is_turned, alike, worth in self._groups
-                ]
-                chances += [
-                    (alike, worth, self._of_attempts(case, one).chance)
-                    for case, alike, worth in self._tried
-                    if case.is_looked_at
-                ]
-                mean = sum([alike * worth * chance for alike, worth, chance in chances])
-                variance = sum(
-                    [alike * worth**2 * chance * (1.0 - chance) for alike, worth, chance in chances]
-                )
-                least = min(least, mean - deviations * sqrt(variance))
+        for given in self._likely:
+            coins = self._worths_under(given)
+            mean = sum([alike * worth * chance for alike, worth, chance in coins])
+            variance = sum(
+                [alike * worth**2 * chance * (1.0 - chance) for alike, worth, chance in coins]
+            )
+            least = min(least, mean - deviations * sqrt(variance))
         return self._sure + least if self._assumed else float(self._sure)
+
+    def _worths_under(self, given: _Given) -> list[tuple[int, int, float]]:
+        return self._worths(
+            lambda coin: _passes(coin.text, coin.is_turned, given),
+            lambda case: self._of_attempts(case, given).chance,
+        )
+
+    @property
+    def _every(self) -> Iterator[tuple[_Given, float]]:
+        """Everything that is assumed at once, each with its probability."""
+        for one, weight in self._assumed.items():
+            yield from ((given, weight * share) for given, share in self._given_by(one))
+
+    @property
+    def _likely(self) -> Mapping[_Given, float]:
+        """What is likely of that, next to what is likeliest."""
+        every = dict(self._every)
+        likely = LIKELY * max(every.values(), default=0.0)
+        return {given: weight for given, weight in every.items() if weight >= likely}
 
     def by_case(self) -> dict[str, float]:
         """P(it passes) of each case that is certain or was looked at. One that depends on attempts
@@ -456,7 +563,7 @@ class SuiteBelief:
         return found
 
     def _stated(self, case: CaseBelief) -> float | None:
-        if case.attempts:
+        if case.is_spread:
             return _whatever_else(self.passing_by_attempts(case))
         return self.passing_of(case)
 
@@ -465,8 +572,7 @@ class SuiteBelief:
         key = text.signature, is_turned
         found = self._passing.get(key) if text.signature else None
         if found is None:
-            chances = [w * self._passes(text, is_turned, one) for one, w in self._assumed.items()]
-            found = sum(chances)
+            found = sum([w * _passes(text, is_turned, given) for given, w in self._every])
             if text.signature:
                 self._passing[key] = found
         return found
@@ -477,7 +583,7 @@ class SuiteBelief:
         """
         if case.certain is not None:
             return float(case.certain)
-        if case.attempts:
+        if case.is_spread:
             return self.passing_by_attempts(case).chance
         assert case.text is not None
         return self.passing(case.text, is_turned=case.is_turned)
@@ -491,21 +597,32 @@ class SuiteBelief:
 
     def passing_by_attempts(self, case: CaseBelief) -> SuiteChance:
         """P(a case with several attempts passes), with what all cases say about the judges."""
-        totals = [0.0, 0.0, 0.0]
-        for one, weight in self._assumed.items():
-            found = self._of_attempts(case, one)
-            totals = [total + weight * own for total, own in zip(totals, found, strict=True)]
-        return SuiteChance(*(min(one, 1.0) for one in totals))
+        return _mixed((self._of_attempts(case, given), weight) for given, weight in self._every)
 
-    def _passes(self, text: TextBelief, is_turned: bool, one: Assumption) -> float:
-        """P(one case passes) if an assumption is so."""
-        if not is_turned:
-            return text.under(one)
-        errors = one.errors
-        if errors not in self._shares_of_turned:
-            self._shares_of_turned[errors] = shares_met(errors, self._turned)
-        shares = self._shares_of_turned[errors].items()
-        return 1.0 - sum([weight * text.under(Assumption(errors, met)) for met, weight in shares])
+    def depends_on_each(self, case: CaseBelief) -> Sequence[float]:
+        """How much of whether a case whose best attempt has to pass depends on each attempt, 0 to
+        .25.
+        """
+        totals, likely = [0.0] * len(case.attempts), self._likely
+        if not case.is_best or not likely:
+            return totals
+        is_turned = case.attempts[0].is_turned
+        for given, weight in likely.items():
+            found = depends_on_each(case.best_of, given.of(is_turned), is_turned=is_turned)
+            totals = [total + weight * own for total, own in zip(totals, found, strict=True)]
+        return [one / sum(likely.values()) for one in totals]
+
+
+def _passes(text: TextBelief, is_turned: bool, given: _Given) -> float:
+    """P(one case passes) if an assumption is so."""
+    return 1.0 - text.under(given.turned) if is_turned else text.under(given.plain)
+
+
+def _mixed(found: Iterable[tuple[SuiteChance, float]]) -> SuiteChance:
+    totals = [0.0, 0.0, 0.0]
+    for chances, weight in found:
+        totals = [total + weight * own for total, own in zip(totals, chances, strict=True)]
+    return SuiteChance(*(min(one, 1.0) for one in totals))
 
 
 class _Counts(NamedTuple):
@@ -522,7 +639,7 @@ _MOST_ALONE: Final = 4_096
 
 
 def _alone(case: CaseBelief) -> float | None:
-    if any(text.signature is None for text in case.texts):
+    if case.ends is not None or any(text.signature is None for text in case.texts):
         return SuiteBelief([case], 1, shares=MET_SHARES).by_case().get(case.id)
     kind = case.kind
     if kind not in _ALONE:
@@ -589,73 +706,3 @@ def _alike(texts: Sequence[TextBelief]) -> list[tuple[TextBelief, int]]:
         first.setdefault(key, text)
         counts[key] = counts.get(key, 0) + 1
     return [(text, counts[key]) for key, text in first.items()]
-
-
-# ------------------------------------------------------------------------------------------------------------
-# what a run states
-
-
-class SuiteBar(Struct, frozen=True, kw_only=True):
-    """What a suite is held to: the share of cases that has to pass, how sure that has to be (0-1;
-    None: nothing is asked for), and the limit of looks.
-    """
-
-    least: Fraction
-    sure: Fraction | None = None
-    max_looks: int | None = None
-
-    def need(self, cases: int) -> int:
-        return ceil(self.least * cases)
-
-    def looks(self, attempts: int) -> int:
-        """The most looks at all cases, which may have so many attempts together."""
-        return self.max_looks or LOOKS_PER_CASE * attempts
-
-
-def suite_belief(
-    cases: Sequence[CaseBelief], bar: SuiteBar, *, not_asked: int = 0, not_yet_asked: int = 0
-) -> StatedBelief | None:
-    """How sure it is that enough cases pass; None where nothing was judged. `not_asked` and
-    `not_yet_asked`: how many cases are skipped, and how many a run under way has not come to.
-    """
-    if not cases:
-        return None
-    cases, need = as_one(cases), bar.need(len(cases))
-    suite = SuiteBelief(cases, need)
-    chance = suite.chance
-    if chance is None:
-        return None
-    looks: dict[str, int] = {}
-    for one, _ in _by_text(cases):
-        for judge, count in (look for text in one.texts for look in text.looks.items()):
-            looks[judge] = looks.get(judge, 0) + count
-    certain = sum(one.certain is not None for one in cases)
-    found = StatedBelief(
-        probability=_stated(chance, bar.sure),
-        target=None if bar.sure is None else float(bar.sure),
-        looks=sum(looks.values()),
-        max_looks=None if bar.sure is None else bar.looks(sum(one.tries for one in cases)),
-        rests_on=(
-            *[Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()],
-            *([Ground(kind="checks", items=certain)] if certain else []),
-        ),
-        subject=f"at least {need:,} of {len(cases):,} cases pass",
-        contrary=f"fewer than {need:,} of {len(cases):,} cases pass",
-        not_asked=not_asked,
-        not_yet_asked=not_yet_asked,
-        without_output=sum(one.is_down for one in cases),
-    )
-    return settled(found, is_exhausted=not suite.can_pass)
-
-
-def _stated(chance: SuiteChance, sure: Fraction | None) -> float:
-    """Where a bar is reached only by what is assumed of cases without a look, it is not reached."""
-    if sure is None or chance.low == chance.high:
-        return chance.chance
-    target = float(sure)
-    if chance.low >= target:
-        return chance.low
-    if chance.high <= 1.0 - target:
-        return chance.high
-    inside = min(max(chance.chance, 1.0 - target + CLOSE), target - CLOSE)
-    return min(max(inside, chance.low), chance.high)

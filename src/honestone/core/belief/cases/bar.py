@@ -1,0 +1,89 @@
+"""What a suite is held to, and how sure a run of it states that its bar is met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil
+from typing import Final
+
+from msgspec import Struct
+
+from honestone.core.belief.cases.suite import (
+    CaseBelief,
+    SuiteBelief,
+    SuiteChance,
+    as_one,
+    by_text,
+)
+from honestone.core.belief.stated import Ground, StatedBelief, settled
+from honestone.core.belief.verdict import CLOSE
+
+# Looks at each attempt of a case, where nothing else is said.
+LOOKS_PER_CASE: Final = 6
+
+
+class SuiteBar(Struct, frozen=True, kw_only=True):
+    """What a suite is held to: the share of cases that has to pass, how sure that has to be (0-1;
+    None: nothing is asked for), and the limit of looks.
+    """
+
+    least: Fraction
+    sure: Fraction | None = None
+    max_looks: int | None = None
+
+    def need(self, cases: int) -> int:
+        return ceil(self.least * cases)
+
+    def looks(self, attempts: int) -> int:
+        """The most looks at all cases, which may have so many attempts together."""
+        return self.max_looks or LOOKS_PER_CASE * attempts
+
+
+def suite_belief(
+    cases: Sequence[CaseBelief], bar: SuiteBar, *, not_asked: int = 0, not_yet_asked: int = 0
+) -> StatedBelief | None:
+    """How sure it is that enough cases pass; None where nothing was judged. `not_asked` and
+    `not_yet_asked`: how many cases are skipped, and how many a run under way has not come to.
+    """
+    if not cases:
+        return None
+    cases, need = as_one(cases), bar.need(len(cases))
+    suite = SuiteBelief(cases, need)
+    chance = suite.chance
+    if chance is None:
+        return None
+    looks: dict[str, int] = {}
+    for one, _ in by_text(cases):
+        for judge, count in (look for text in one.texts for look in text.looks.items()):
+            looks[judge] = looks.get(judge, 0) + count
+    certain = sum(one.certain is not None for one in cases)
+    found = StatedBelief(
+        probability=_stated(chance, bar.sure),
+        target=None if bar.sure is None else float(bar.sure),
+        looks=sum(looks.values()),
+        max_looks=None if bar.sure is None else bar.looks(sum(one.tries for one in cases)),
+        rests_on=(
+            *[Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()],
+            *([Ground(kind="checks", items=certain)] if certain else []),
+        ),
+        subject=f"at least {need:,} of {len(cases):,} cases pass",
+        contrary=f"fewer than {need:,} of {len(cases):,} cases pass",
+        not_asked=not_asked,
+        not_yet_asked=not_yet_asked,
+        without_output=sum(one.is_down for one in cases),
+    )
+    return settled(found, is_exhausted=not suite.can_pass)
+
+
+def _stated(chance: SuiteChance, sure: Fraction | None) -> float:
+    """Where a bar is reached only by what is assumed of cases without a look, it is not reached."""
+    if sure is None or chance.low == chance.high:
+        return chance.chance
+    target = float(sure)
+    if chance.low >= target:
+        return chance.low
+    if chance.high <= 1.0 - target:
+        return chance.high
+    inside = min(max(chance.chance, 1.0 - target + CLOSE), target - CLOSE)
+    return min(max(inside, chance.low), chance.high)
