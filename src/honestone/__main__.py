@@ -24,6 +24,9 @@ def main() -> None:
             run()
         finally:
             end_at_once()
+            # Python ends with a search for cycles in all that is left: a tenth of a short command,
+            # for memory that the end of the process frees as well.
+            gc.freeze()
     except (KeyboardInterrupt, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not isinstance(error.__cause__, KeyboardInterrupt):
             raise

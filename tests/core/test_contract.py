@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from honestone.core.judging.contract import (
     Contract,
     canonical,
+    canonical_text,
     differences,
     digest_json,
     digest_of_list,
@@ -163,6 +164,7 @@ def test_what_differs_in_the_id_differs_in_words(
     st.lists(_plain, max_size=3),
 )
 @example({"a": 1, "z": {"cases": None}}, "cases", [["c1", "x"], []])
+@example({"z": 1}, "cases", [[number, "x"] for number in range(600)])
 def test_a_list_that_is_not_held_has_the_same_id(
     document: dict[str, Any], key: str, entries: list[Any]
 ) -> None:
@@ -206,6 +208,14 @@ def test_long_values_are_cut() -> None:
 def test_one_value_has_one_text(keys: list[str], value: Any) -> None:
     """Whatever the order of its keys."""
     assert canonical(dict.fromkeys(keys, value)) == canonical(dict.fromkeys(sorted(keys), value))
+
+
+@given(st.text(st.characters()))
+@example("".join(map(chr, range(0x300))) + "\u2028\u2029\ufeff\ud800\udfff")
+@example("".join(map(chr, range(0x300))) + "\u2028\u2029\ufeff\U0010ffff")
+def test_a_text_alone_is_written_as_within_a_value(text: str) -> None:
+    """Requests on record are found by it, those of earlier versions too."""
+    assert canonical_text(text) == canonical(text).encode("utf-8", "surrogatepass")
 
 
 def test_not_a_number_has_no_text() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import urllib.parse
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct, field
@@ -97,6 +98,7 @@ def host_of(base_url: str) -> str:
     return urllib.parse.urlsplit(base_url).netloc or base_url
 
 
+@lru_cache(maxsize=64)
 def is_loopback(base_url: str) -> bool:
     host = urllib.parse.urlsplit(base_url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):

@@ -460,14 +460,16 @@ def drawn_controls(seed: bytes, items: int, judged: str, shown: str) -> DrawnCon
 
 
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+_LETTERS: Final = tuple(_VOWELS if place % 2 else _CONSONANTS for place in range(9))
 
 
 def _invented_word(seed: bytes, text: str) -> str:
     """A word of nine letters that the text does not hold, always the same for one seed and text."""
     lowered = text.lower()
     while True:
-        letters = [(_VOWELS if i % 2 else _CONSONANTS) for i in range(9)]
-        word = "".join(group[byte % len(group)] for group, byte in zip(letters, seed, strict=False))
+        word = "".join(
+            [group[byte % len(group)] for group, byte in zip(_LETTERS, seed, strict=False)]
+        )
         if word not in lowered:
             return word
         seed = sha256(seed).digest()

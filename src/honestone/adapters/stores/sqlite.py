@@ -419,15 +419,16 @@ class SqliteStore:
     def keep_together(self, replies: Sequence[stored.NewReply]) -> list[StoredReply | None]:
         if len(replies) == 1:
             return [self._keep_one(replies[0])]
+        now = stored.timestamp()
         with self._transaction():
-            return [self._insert_reply(reply) for reply in replies]
+            return [self._insert_reply(reply, now) for reply in replies]
 
     def _keep_one(self, reply: stored.NewReply) -> StoredReply | None:
         with self._reading():  # One statement is a transaction of its own.
-            return self._insert_reply(reply)
+            return self._insert_reply(reply, stored.timestamp())
 
-    def _insert_reply(self, reply: stored.NewReply) -> StoredReply | None:
-        row = (reply.key, reply.judge, stored.timestamp(), reply.data, reply.known)
+    def _insert_reply(self, reply: stored.NewReply, at: str) -> StoredReply | None:
+        row = (reply.key, reply.judge, at, reply.data, reply.known)
         done = self._db.execute(queries.KEEP_REPLY, row)
         if done.rowcount or reply.known is None:
             return None

@@ -12,9 +12,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.json import encode
 
 from honestone.core.judging.rubric import Rubric, plain_of_contract
 
@@ -30,6 +32,14 @@ _ENCODER: Final = json.JSONEncoder(
 def canonical(value: object) -> str:
     """One text for one JSON value: sorted keys, no spaces, no NaN."""
     return _ENCODER.encode(value)
+
+
+def canonical_text(text: str) -> bytes:
+    """`canonical` of a text, as UTF-8: ten times as quick for one as long as a prompt."""
+    try:
+        return encode(text)
+    except UnicodeEncodeError:  # half a surrogate pair
+        return canonical(text).encode("utf-8", "surrogatepass")
 
 
 def digest_json(value: object) -> str:
@@ -55,6 +65,10 @@ def _members(document: Mapping[str, object], names: Sequence[str]) -> list[str]:
     return [canonical({name: document[name] for name in names})[1:-1]] if names else []
 
 
+# So many entries of a list are written by one call of the encoder.
+_TOGETHER: Final = 256
+
+
 def digest_of_list(document: Mapping[str, object], key: str, entries: Iterable[object]) -> str:
     """`digest_json` of a document with one more key, whose value is a list of so many entries that
     they are not held.
@@ -66,9 +80,11 @@ def digest_of_list(document: Mapping[str, object], key: str, entries: Iterable[o
             yield f"{between}{canonical(name)}:"
             if name == key:
                 yield "["
-                yield from (
-                    f"{',' if number else ''}{canonical(one)}" for number, one in enumerate(entries)
-                )
+                rest = iter(entries)
+                comma = ""
+                while some := list(islice(rest, _TOGETHER)):
+                    yield comma + canonical(some)[1:-1]
+                    comma = ","
                 yield "]"
             else:
                 yield canonical(document[name])

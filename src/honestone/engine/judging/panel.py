@@ -8,7 +8,6 @@ import asyncio
 import hashlib
 import json as plain_json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from json.encoder import encode_basestring
 from typing import Final
 
 from msgspec import Struct, field
@@ -25,7 +24,7 @@ from honestone.core.judging.ballot import (
     Reading,
 )
 from honestone.core.judging.choices import Ask
-from honestone.core.judging.contract import canonical
+from honestone.core.judging.contract import canonical, canonical_text
 from honestone.core.judging.rubric import Key
 from honestone.core.judging.spend import Meter, Spend, Usage
 from honestone.core.record.rates import tokens_of
@@ -76,6 +75,9 @@ class Panel(Struct, kw_only=True):
     _waiting: dict[str, asyncio.Lock] = field(default_factory=dict)
     _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
     _identities: dict[str, tuple[ports.Judge, str]] = field(default_factory=dict)
+    # The latest request was not on record, so the next one is probably not either: it is claimed
+    # before it is looked up, and looked up once.
+    _is_asking: bool = False
 
     async def consult(
         self, question: Question, seats: Sequence[Seat] | None = None
@@ -276,13 +278,18 @@ class Panel(Struct, kw_only=True):
             lock = self._waiting[key] = asyncio.Lock()
         try:
             async with lock:
-                replies = await self.journal.recall(key)
-                found = await self._on_record(key, asking, request, replies)
+                found: tuple[int, ports.Reply] | None = None
+                replies: Sequence[ports.StoredReply] = ()
+                if not self._is_asking:
+                    replies = await self.journal.recall(key)
+                    found = await self._on_record(key, asking, request, replies)
                 if found is None:
                     async with claimed(self.journal, key):
-                        # Another process may have asked it since.
+                        # Here too where it was looked up before: another process may have asked it
+                        # since.
                         replies = await self.journal.recall(key)
                         found = await self._on_record(key, asking, request, replies)
+                        self._is_asking = found is None
                         if found is None:
                             reply = await self._paid_reply(
                                 key, seat, request, question, spend, len(replies)
@@ -302,6 +309,8 @@ class Panel(Struct, kw_only=True):
         """The reply that counts without a call, with its place. One without an answer counts only
         in the run that asked for it.
         """
+        if not known:
+            return None
         seat = asking.seat
         readable = {
             place: reply
@@ -347,8 +356,9 @@ class Panel(Struct, kw_only=True):
         if judge is not seat.judge:
             identity = canonical({**seat.judge.identity, **function_token(seat.judge)})
             self._identities[seat.id] = (seat.judge, identity)
-        text = f'{{"body":{encode_basestring(request.body if request.keyed is None else request.keyed)},"draw":{seat.draw},"judge":{identity}}}'
-        return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        body = canonical_text(request.body if request.keyed is None else request.keyed)
+        rest = f',"draw":{seat.draw},"judge":{identity}}}'.encode("utf-8", "surrogatepass")
+        return "sha256:" + hashlib.sha256(b'{"body":' + body + rest).hexdigest()
 
     async def _paid_reply(
         self,

@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -96,6 +97,7 @@ class ByteClaims:
         return held
 
 
+@lru_cache(maxsize=1024)  # each is taken and given back, and some again and again
 def _place(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big") % _PLACES
 
