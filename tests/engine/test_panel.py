@@ -671,6 +671,39 @@ def test_equal_requests_at_the_same_time_are_one_call() -> None:
     assert (first.spend.cached_calls, second.spend.cached_calls) == (0, 1)
 
 
+def test_what_others_put_on_record_counts_in_a_run_that_asks() -> None:
+    """A run that found nothing for its latest request claims the next at once, and finds by one look
+    what another run has asked since; where it finds something, the next look needs no claim.
+    """
+    store = MemoryStore()
+    texts = [world.question(RUBRIC, f"Text {number}.\n") for number in range(4)]
+    others = world.panel([ScriptedJudge(True)], store)
+    judge = ScriptedJudge(True)
+    panel = world.panel([judge], store)
+    done: list[str] = []
+
+    def noted(name: str) -> None:
+        call = getattr(panel.journal, name)
+
+        async def note(key: str) -> Any:
+            done.append(name)
+            return await call(key)
+
+        setattr(panel.journal, name, note)
+
+    async def run() -> list[Consulted]:
+        await others.consult(texts[2])
+        await others.consult(texts[3])
+        noted("recall")
+        noted("claim_reply")
+        return [one for text in texts for one in await panel.consult(text)]
+
+    found = world.run(run())
+    assert [one.spend.cached_calls for one in found] == [0, 0, 1, 1] and judge.calls == 2
+    looked = ["recall", "claim_reply", "recall"]
+    assert done == [*looked, *looked[1:], *looked[1:], "recall"]
+
+
 def test_a_reply_of_any_text_survives_the_record() -> None:
     """Half a surrogate pair, NUL bytes and cut replies come back as they were."""
     store = MemoryStore()
