@@ -53,8 +53,22 @@ def test_a_pass_says_how_sure_it_is(ready: Desk, policy: str) -> None:
     assert all(
         one["probability"] is None or 0 <= one["probability"] <= 1 for one in found["rounds"]
     )
+    sentence = found["belief"]["sentence"]
+    assert sentence in found["reason"]
+    for form in ("text", "markdown", "html"):
+        shown = ready.run("show", found["run"], "--format", form).out
+        assert sentence in " ".join(shown.split()), form
+
+
+def test_the_first_line_has_the_bar_and_the_next_command_keeps_it(ready: Desk) -> None:
+    """As the first line of `eval` has it."""
+    done = run(ready, "belief", rounds=1, sure="97")
+    assert "asked on until it is 97% sure; worker " in done.err
+    sentence = done.json["belief"]["sentence"]
+    assert "asked: 97%" in sentence and sentence in done.json["reason"]
     shown = ready.run("show", "last").out
-    assert "sure that the contract is met" in shown
+    again = next(line for line in shown.splitlines() if line.startswith("next"))
+    assert " --sure 97 " in again
 
 
 def test_nobody_held_out_is_never_a_pass(ready: Desk) -> None:

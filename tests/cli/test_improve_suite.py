@@ -585,6 +585,10 @@ def test_a_suite_is_made_as_sure_as_it_or_the_command_says(in_file: bool, desk: 
     belief = result.json["belief"]
     assert belief["target"] == 0.9 and belief["max_looks"] == 60, result.err
     assert belief["decided"] is True and belief["probability"] >= 0.9, belief
+    assert "; all have to pass, 90% sure\n" in result.err
+    for form in ("text", "markdown", "html"):
+        shown = " ".join(desk.run("show", result.json["run"], "--format", form).out.split())
+        assert belief["sentence"] in shown and "that the contract is met" not in shown, form
     assert (result.code, result.json["result"]) == (0, "PASSED"), result.err
 
 

@@ -160,7 +160,7 @@ def test_an_improvement(ready: Desk, policy: str) -> None:
 
 
 def test_an_improvement_over_a_suite(desk: Desk) -> None:
-    """Its result and its flags say what the runs of its tasks say, whose judges are asked on."""
+    """One judge alone says so, though the policy asks it on: nobody asked for `sure`."""
     rubric = "rubric: [It names the apple]"
     cases = "".join(
         f"  - {{id: c{n}, input: say {n}, split: {split}, {rubric}}}\n"
@@ -172,22 +172,21 @@ def test_an_improvement_over_a_suite(desk: Desk) -> None:
     )
     desk.file("note.md", "nothing\n")
     worker = desk.worker("worker", "put(b'An apple\\n')")
-    ended = desk.run(
-        "improve",
-        "note.md",
-        "--suite",
-        "suite.yaml",
-        "--worker",
-        worker.spec,
-        *judges(desk, 1),
-        "--dry-run",
-        "--json",
-    )
-    assert ended.json["low_confidence"] is False, ended.err
-    assert ended.json["belief"]["probability"] is not None
-    assert_says_so(
-        desk, [form for form in formats_of("improvement") if form != "rulph"], is_lonely=False
-    )
+    call = ("improve", "note.md", "--suite", "suite.yaml", "--worker", worker.spec, "--dry-run")
+    forms = [form for form in formats_of("improvement") if form != "rulph"]
+    for count, bar in ((1, ()), (1, ("--sure", "80")), (2, ())):
+        ended = desk.run(*call, *judges(desk, count), *bar, "--json")
+        looked = [one for one in ended.json["belief"]["rests_on"] if one["kind"] == "looks"]
+        is_lonely = len(looked) == 1 and not bar
+        assert ended.json["low_confidence"] is is_lonely, ended.err
+        assert ended.json["belief"]["probability"] is not None
+        run = ended.json["run"]
+        for form in forms:
+            printed = desk.run("show", run, "--format", form).out
+            assert bool(SAYS_SO.search(printed)) is is_lonely, form
+        listed = {one["id"]: one for one in desk.run("runs", "--json").json}
+        assert listed[run]["low_confidence"] is is_lonely
+        assert listed[run]["probability"] == ended.json["belief"]["probability"]
 
 
 def test_python_says_so(ready: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

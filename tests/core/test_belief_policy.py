@@ -16,14 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from honestone.core.belief.stated import sure_sentence
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.judging.ballot import CHECK, JudgeKind, ballot_to_plain
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorer import Scorer
-from honestone.core.loop.belief import LOOKS_NEEDED, BeliefState, StrictState, sure
+from honestone.core.loop.belief import LOOKS_NEEDED, BeliefState, StrictState
 from honestone.core.loop.named import POLICIES, policy_named
 from honestone.core.loop.state import Accept, Ask, LoopLimits, Propose, Result, decide, fold
+from honestone.core.numbers import chance_words, sure
 
 from .strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no
 from .test_loop import (
@@ -127,10 +129,10 @@ def test_a_good_original_is_passed_when_every_judge_was_heard_once() -> None:
     state = run.play()
     assert (result(state), state.rounds) == (Result.PASSED, [])
     assert run.judged == ["p0", "h0", "h1", "p1", "p2"]
-    assert (
-        end(state).reason
-        == "more than 99% sure that the contract is met, with the answers of 2 held-out judges"
-    )
+    stated = state.stated(state.best)
+    assert stated is not None
+    assert end(state).reason == f"{sure_sentence(stated)}, with the answers of 2 held-out judges"
+    assert sure_sentence(stated) == "99% sure that the contract is met (5 judges, one look each)"
 
 
 def test_with_a_quorum_fewer_are_enough() -> None:
@@ -408,8 +410,15 @@ def test_a_probability_is_never_shown_as_certainty() -> None:
     assert [sure(x) for x in (0.0, 0.941, 1.0)] == [
         "less than 1% sure",
         "94% sure",
-        "more than 99% sure",
+        "99% sure",
     ]
+    assert [chance_words(x) for x in (0.0, 0.004, 0.996, 1.0)] == [
+        "0% sure",
+        "less than 1% sure",
+        "99% sure",
+        "100% sure",
+    ]
+    assert chance_words(0.0004, is_fine=True) == "less than 0.1% sure"
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -125,24 +125,27 @@ def rate_change_words(by: Fraction | Number | None, minus: str = "−") -> str:
     )
 
 
-def sure(chance: float) -> str:
-    """A probability 0-1 in words: `94% sure`, cut, never 0% or 100%."""
-    if chance > 0.99:
-        return "more than 99% sure"
-    return "less than 1% sure" if chance < 0.01 else chance_words(chance)
-
-
 def chance_words(chance: float, *, is_fine: bool = False) -> str:
-    """A probability 0-1 as `97% sure`, cut. Only certainty is 100 %."""
+    """A probability 0-1 as `97% sure`, cut. Only certainty is 0 % or 100 %."""
     return f"{chance_percent(chance, is_fine=is_fine)} sure"
+
+
+_LEAST_CHANCE: Final = 1e-9
+
+
+def sure(chance: float) -> str:
+    """The same of what is not certain, though a float may be: never 0% or 100%."""
+    return chance_words(min(max(chance, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE))
 
 
 @lru_cache(maxsize=1_024)  # of many texts few have a chance that no other has
 def chance_percent(chance: float, *, is_fine: bool = False) -> str:
-    """A probability 0-1 as `97%`, cut; `is_fine`: with a decimal."""
-    if is_fine:
-        return f"{int(exact(chance) * 1000) / 10:g}%"
-    return f"{int(exact(chance) * 100)}%"
+    """A probability 0-1 as `97%`, cut, or `less than 1%`; `is_fine`: with a decimal."""
+    steps = 10 if is_fine else 1
+    shown = int(exact(chance) * 100 * steps)
+    if shown == 0 and chance > 0:
+        return f"less than {1 / steps:g}%"
+    return f"{shown / steps:g}%"
 
 
 def rate_words(

@@ -5,6 +5,7 @@ first call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
 
@@ -35,6 +36,7 @@ from honestone.core.judging.spend import Meter
 from honestone.core.loop.named import BY_BELIEF, POLICIES, policy_named
 from honestone.core.loop.policies import fixes_for
 from honestone.core.loop.state import LoopLimits, LoopState
+from honestone.core.numbers import show_bar
 from honestone.engine.evaluate import packing_notes, shown_in_part
 from honestone.engine.judgements import PanelJudgement, require_apart
 from honestone.engine.judging.evaluator import Evaluator
@@ -185,7 +187,7 @@ def _prepared(
         notes=(
             *loaded.notes,
             *packing_notes(packed),
-            *_notes(workspace, worker, judges, limits),
+            *_notes(workspace, worker, judges, limits, rubric.rubric.sure),
             *judging_options.notes_on_unnamed_files(seats, workspace.folder),
         ),
         fresh=request.judging.fresh,
@@ -298,15 +300,20 @@ def _find_judges(
 
 
 def _notes(
-    workspace: Workspace, worker: Worker, judges: _Judges, limits: LoopLimits
+    workspace: Workspace,
+    worker: Worker,
+    judges: _Judges,
+    limits: LoopLimits,
+    sure: Fraction | None,
 ) -> Sequence[str]:
     """What is said before a run begins: who is reached over a network, who certifies, what it can
-    cost.
+    cost, and how sure it has to be.
     """
+    bar = "" if sure is None else f", asked on until it is {show_bar(sure)}% sure"
     return [
         *contacts(workspace, [(worker.id, worker.identity), *judges.identities]),
         *([_HELD_OUT.format(judge=judges.holdouts[0].id)] if judges.is_automatic else []),
-        f"{loop.limits_in_words(limits)}; worker {worker.id}; judged by {judges.in_words}",
+        f"{loop.limits_in_words(limits)}{bar}; worker {worker.id}; judged by {judges.in_words}",
     ]
 
 

@@ -16,6 +16,7 @@ from honestone.app.improving import loop
 from honestone.app.improving.loop import ImprovementRequest, LoopPlan
 from honestone.app.improving.split_runs import PanelOfEdits, SplitRuns
 from honestone.app.judging import judging_options
+from honestone.app.suites.costs import bar_words
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.subject import skill_folder
@@ -118,6 +119,7 @@ def _prepared(
     most = plan.most(limits.rounds, lambda cases: sum(case.attempts for case in cases))
     more = f"{f' of {count} proposals' if count > 1 else ''}, {most} runs of {tasks.target_name}"
     sizes = ", ".join(f"{len(splits.of(name))} in {name}" for name in (TRAIN, VAL, TEST))
+    has_to_pass = bar_words(plan.least, tasks.sure)
     return LoopPlan(
         workspace=workspace,
         place=place,
@@ -137,7 +139,7 @@ def _prepared(
         notes=(
             *loaded.notes,
             *tasks.notes,
-            f"{loop.limits_in_words(limits, more)}; worker {worker.id}; tasks: {sizes}",
+            f"{loop.limits_in_words(limits, more)}; worker {worker.id}; tasks: {sizes}{has_to_pass}",
         ),
         fresh=request.judging.fresh,
     )

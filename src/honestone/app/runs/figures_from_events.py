@@ -38,6 +38,10 @@ def read_figures(store: Store, run: str) -> RunFigures:
 
             return figures_of_suite(read_record(log, run=run), seconds=seconds)
         case events.LoopStarted():
+            from honestone.report.building.improvement import (
+                rests_on_one_judge,  # with all that draws a loop
+            )
+
             state = state_of(log)
             card, standing = state.card(state.best), state.standing(state.best)
             title = first.rubric.title
@@ -46,7 +50,9 @@ def read_figures(store: Store, run: str) -> RunFigures:
                 score, probability = standing.score, standing.probability
             elif card.score is not None:
                 score = to_points(card.score)
-            low_confidence = state.scorer.rests_on_one(card)
+            if standing is None:
+                probability = state.probability(state.best)
+            low_confidence = rests_on_one_judge(state, log)
         case events.EvaluationStarted():
             title = first.rubric.title
             score, probability, pass_rate, low_confidence, undecided = _evaluated(first, log)

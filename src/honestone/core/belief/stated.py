@@ -34,6 +34,11 @@ _LEAST: Final = 1e-9
 _FINE: Final = 0.99
 
 
+# What a sentence is about: a text, and a version of what a suite is about.
+CONTRACT_MET: Final = "the contract is met"
+SPLITS_PASS: Final = "enough cases of val and of test pass"
+
+
 class Ground(Struct, frozen=True, kw_only=True):
     """What a belief rests on: looks of one judge, of which `alike` had the same reply as another,
     or items that code answered.
@@ -69,7 +74,7 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     rests_on: tuple[Ground, ...] = ()
     better: float | None = None
     worse: float | None = None
-    subject: str = "the contract is met"
+    subject: str = CONTRACT_MET
     contrary: str = "the contract is not met"
     not_asked: int = 0
     not_yet_asked: int = 0

@@ -21,7 +21,8 @@ import msgspec
 from msgspec.structs import replace
 
 from honestone.core.belief.beliefs import Beliefs, Step
-from honestone.core.belief.stated import REPEATS, repeats
+from honestone.core.belief.stated import REPEATS, repeats, sure_sentence
+from honestone.core.belief.verdict import CLOSE
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import LEAST_STATED, Standing
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
@@ -44,7 +45,6 @@ from honestone.core.loop.state import (
     open_version,
     state_of_rubric,
 )
-from honestone.core.numbers import sure
 
 # Held-out judges that have to answer before a version is PASSED; all of them where there are fewer.
 LOOKS_NEEDED: Final = 2
@@ -210,8 +210,11 @@ class BeliefState(LoopState):
         self.best = self.accepted_versions[-1]
 
     def probability(self, version: str) -> float:
-        """The probability (0-1) that a version meets the contract, by every vote of the run."""
-        return self.beliefs.probability(version)
+        """The probability (0-1) that a version meets the contract, by every vote of the run. It is 1
+        only where code alone decides, though a sum of what is nearly certain may round to that.
+        """
+        found = self.beliefs.probability(version)
+        return min(found, 1.0 - CLOSE) if self.needs_witness else found
 
     def standing(self, version: str) -> Standing | None:
         if version not in self.beliefs or not self.has_look(version):
@@ -608,11 +611,11 @@ def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
         return Stop(result=Result.PASSED, reason="every bar is met, and code alone decides")
     chance, bars = state.probability(version), _bars(state)
     if chance >= (bars.enough_at_end if is_last else bars.sure) and _is_confirmed(state, version):
-        return _confirmed(state, chance, state.witnesses(version))
+        return _confirmed(state, version)
     if _is_worth_a_look(state, version, chance, is_last=is_last):
         return _ask(state, version, _next_witness(state, version))
     if is_last and chance >= bars.end and _is_confirmed(state, version):
-        return _confirmed(state, chance, state.witnesses(version))
+        return _confirmed(state, version)
     return None
 
 
@@ -647,18 +650,23 @@ def _marked_looks(state: BeliefState, version: str) -> int:
     return sum(bool(ballot.marks) for ballot in state.looks(version))
 
 
-def _confirmed(state: BeliefState, chance: float, seen: int) -> Stop:
+def _confirmed(state: BeliefState, version: str) -> Stop:
+    confidence, seen = _confidence(state, version), state.witnesses(version)
     if not state.holdouts:
         return Stop(
             result=Result.UNCONFIRMED,
-            reason=f"{sure(chance)} that the contract is met, but no judge that was held out was there to confirm it",
+            reason=f"{confidence}, but no judge that was held out was there to confirm it",
         )
     answers = (
         "the answer of 1 held-out judge" if seen == 1 else f"the answers of {seen} held-out judges"
     )
-    return Stop(
-        result=Result.PASSED, reason=f"{sure(chance)} that the contract is met, with {answers}"
-    )
+    return Stop(result=Result.PASSED, reason=f"{confidence}, with {answers}")
+
+
+def _confidence(state: BeliefState, version: str) -> str:
+    """How sure it is that a version meets the contract, in the words of every report."""
+    stated = state.stated(version)
+    return "" if stated is None else sure_sentence(stated)
 
 
 def _witnesses_left(state: BeliefState, version: str) -> Sequence[str]:
@@ -713,7 +721,7 @@ def _stop(state: BeliefState) -> Stop:
         return why
     version = state.current
     chance, is_refused = state.probability(version), state.is_refused(version)
-    confidence = f"{sure(chance)} that the contract is met"
+    confidence = _confidence(state, version)
     if chance < _bars(state).end and not (is_refused and state.panel_passes(version)):
         return replace(why, reason=f"{why.reason}; {confidence}")
     if state.lacks(version) > 0 and (state.has_failed(version) or why.result is Result.BUDGET):

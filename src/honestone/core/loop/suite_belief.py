@@ -30,7 +30,14 @@ from honestone.core.belief.cases.suite import (
     all_reached,
 )
 from honestone.core.belief.comparison import Better
-from honestone.core.belief.stated import EVEN, Ground, StatedBelief, settled
+from honestone.core.belief.stated import (
+    EVEN,
+    SPLITS_PASS,
+    Ground,
+    StatedBelief,
+    settled,
+    sure_sentence,
+)
 from honestone.core.belief.verdict import CLOSE, TextBelief
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.events import (
@@ -303,7 +310,7 @@ class SuiteBeliefState(SuiteLoopState):
                 max_looks=self.rubric.max_looks,
                 looks=sum(looks.values()),
                 rests_on=tuple(rows),
-                subject="enough cases of val and of test pass",
+                subject=SPLITS_PASS,
                 contrary="too few cases of val or of test pass",
                 not_asked=self._not_asked(version),
             )
@@ -363,7 +370,8 @@ class SuiteBeliefState(SuiteLoopState):
         if card is None:
             return {}
         chance = self.chance(version, VAL, TEST).low
-        words = f"{sure(chance)} that enough cases of val and of test pass"
+        stated = self.stated(version)
+        words = "" if stated is None else sure_sentence(stated)
         if chance < self.least:
             return {TEST: Verdict(Outcome.FAIL, (words,))}
         found = Verdict(Outcome.PASS, (words,))

@@ -28,6 +28,7 @@ from honestone.report.building.advice import advise
 from honestone.report.documents import fields_of, improvement
 from honestone.report.documents.belief import BeliefDoc, is_undecided
 from honestone.report.documents.scorecard import (
+    LOW_CONFIDENCE,
     LOW_CONFIDENCE_NAME,
     NOTHING_CAN_FAIL,
     ArtifactDoc,
@@ -35,6 +36,7 @@ from honestone.report.documents.scorecard import (
     KnownNoiseDoc,
     ScorecardDoc,
     UsageDoc,
+    warning_words,
     worst_states,
 )
 from honestone.system.drawing import line
@@ -122,15 +124,22 @@ def improvement_document(
         usage=usage,
         packed=dict(packed) if packed else UNSET,
     )
-    return replace(document, low_confidence=_rests_on_one_judge(document))
+    return replace(document, low_confidence=rests_on_one_judge(state, log))
 
 
-def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:
+def rests_on_one_judge(state: LoopState, log: Sequence[events.Event]) -> bool:
     """Whether one judge alone scored the version that is delivered, and no held-out judge confirmed
     its verdict.
     """
-    is_confirmed = bool(doc.certification.ok and doc.certification.judges)
-    return doc.last_card is not None and doc.last_card.low_confidence and not is_confirmed
+    if isinstance(log[0], events.SuiteImprovementStarted):
+        looks = [*_lonely_flags(state), *_flags(_looks(log, state.best))]
+        return any(flag.startswith(LOW_CONFIDENCE_NAME) for flag in looks)
+    version, is_confirmed = state.best, False
+    if state.holdouts and state.certifications(version):
+        is_confirmed = state.is_certified(version)
+    return (
+        state.scorer.rests_on_one(state.scorer.card(state.votes_on(version))) and not is_confirmed
+    )
 
 
 def _expected(state: LoopState) -> improvement.ExpectedDoc | UnsetType:
@@ -342,10 +351,9 @@ def suite_improvement_document(
     started = log[0]
     assert isinstance(started, events.SuiteImprovementStarted)
     document = improvement_document(state, log, **facts)
-    looks = _flags(_looks(log, state.best))
+    lonely = _lonely_flags(state)
     return replace(
         document,
-        low_confidence=any(flag.startswith(LOW_CONFIDENCE_NAME) for flag in looks),
         baseline=_of_suite(document.baseline, log, state.original),
         final=_of_suite(document.final, log, state.best),
         rounds=[
@@ -365,10 +373,20 @@ def suite_improvement_document(
         candidates=started.candidates,
         mock=started.mock,
         flags=[
+            *lonely,
             *_flags(event for event in log if isinstance(event, events.BallotCast)),
             *([] if state.rubric.can_fail else [NOTHING_CAN_FAIL]),
         ],
     )
+
+
+def _lonely_flags(state: LoopState) -> list[str]:
+    """The warning of a version that one judge alone looked at. The runs of its tasks do not have it
+    where the policy asks on, which nobody asked for.
+    """
+    stated = state.stated(state.best)
+    is_lonely = stated is not None and stated.target is None and stated.judges == 1
+    return warning_words([(LOW_CONFIDENCE_NAME, LOW_CONFIDENCE)]) if is_lonely else []
 
 
 def _of_suite(

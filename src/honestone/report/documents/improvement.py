@@ -8,7 +8,8 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from honestone.core.numbers import change, points, rate_change_words, sure
+from honestone.core.belief.stated import CONTRACT_MET, SPLITS_PASS
+from honestone.core.numbers import chance_words, change, points, rate_change_words
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.findings import states_words
@@ -200,9 +201,10 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
             f"with the votes that did not come, the score is from {points(low)} to {points(high)}"
         )
 
-    def story(self, arrow: str = "→") -> list[str]:
+    def story(self, arrow: str = "→", subject: str = CONTRACT_MET) -> list[str]:
         """What moved, how sure the policy is, what the worker said and what it cost: a line each.
-        Of bytes that an earlier round proposed, what moved is said there.
+        Of bytes that an earlier round proposed, what moved is said there. `subject`: of what it is
+        sure.
         """
         noise = "the score moved within noise" if self.within_noise else self._open_words
         apart = (
@@ -211,7 +213,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
             else ""
         )
         how_sure = (
-            "" if self.probability is None else f"{sure(self.probability)} that the contract is met"
+            "" if self.probability is None else f"{chance_words(self.probability)} that {subject}"
         )
         looked = () if self.same_as else (self.moved_words(arrow), apart, noise, how_sure)
         spent = f"spent {', '.join(self.usage.words(whole_run=True))}" if self.usage else ""
@@ -487,6 +489,11 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
         """The delivered version on the same scale."""
         final = self.expected.final if self.expected else None
         return final.on(self.final) if final and self.final else self.final
+
+    @property
+    def subject(self) -> str:
+        """What its probabilities are about, in words."""
+        return SPLITS_PASS if self.suite else CONTRACT_MET
 
     @property
     def last_flags(self) -> list[str]:

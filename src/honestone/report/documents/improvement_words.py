@@ -24,12 +24,26 @@ _NOT_JUDGED: Final = re.compile(r"(the baseline has no usable mark) \((.*)\)", r
 
 
 def reason_words(doc: ImprovementDoc) -> list[str]:
-    """Why it ended, without the reasons of absent judges, which a report lists with their names."""
+    """Why it ended, without the reasons of absent judges, which a report lists with their names; and
+    how sure the verdict is, where that does not say it.
+    """
+    return [*_ending(doc), *_how_sure(doc)]
+
+
+def _ending(doc: ImprovementDoc) -> list[str]:
     match = _NOT_JUDGED.fullmatch(doc.reason or "")
     if match is None:
         return [line(doc.reason)] if doc.reason else []
     left = own_note(match[2], doc.last_card.judges if doc.last_card else ())
     return [line(f"{match[1]} ({left})" if left else match[1])]
+
+
+def _how_sure(doc: ImprovementDoc) -> list[str]:
+    """The sentence of `belief`, where no reason has it."""
+    belief = doc.belief
+    if belief is None or not belief.is_stated:
+        return []
+    return [] if belief.sentence in (doc.reason or "") else [belief.sentence]
 
 
 def _delivered(doc: ImprovementDoc) -> str:

@@ -37,6 +37,7 @@ from honestone.report.terminal.text import (
     judge_table,
     next_line,
     see_replies,
+    sure_option,
     usage_line,
     verdict_lines,
 )
@@ -206,7 +207,8 @@ def _rounds(doc: ImprovementDoc, style: Style) -> list[str]:
     listed = doc.last_card.judges if doc.last_card else []
     lines = [style.paint("Rounds", "bold")] if doc.rounds else []
     for one in doc.rounds:
-        lines += _round_lines(one, style, size, listed=listed, story=True)
+        story = one.story(style.glyph("arrow"), doc.subject)
+        lines += _round_lines(one, style, size, listed=listed, story=story)
     return lines
 
 
@@ -228,7 +230,7 @@ def _round_lines(
     size: int = 0,
     *,
     listed: Sequence[JudgeDoc] = (),
-    story: bool = False,
+    story: Sequence[str] = (),
 ) -> list[str]:
     """`✓ 2  reproducible  accepted  40.0 → 60.0  +12 -3`, and below it why, and which judges were gone.
 
@@ -254,7 +256,7 @@ def _round_lines(
         lines = [f"{start}{style.paint(focus, 'cyan')}  {decision}"]
     else:
         lines = [start + style.paint(focus, "cyan"), *wrap(decision, style.columns, first=" " * 8)]
-    remarks = [*one.remarks_next_to(listed), *(one.story(style.glyph("arrow")) if story else [])]
+    remarks = [*one.remarks_next_to(listed), *story]
     for remark in remarks:
         wrapped = wrap(remark, style.columns, first=" " * 8, most=3, more=style.glyph("more"))
         lines += [style.paint(text, "dim") for text in wrapped]
@@ -367,4 +369,5 @@ def _suite_commands(doc: ImprovementDoc, suite: str) -> list[str]:
     words += [word for one in judges if one.id != CHECK for word in ("--judge", line(one.id))]
     rounds = doc.limits.get("rounds")
     words += ["--rounds", str(rounds)] if rounds else []
+    words += sure_option(doc.belief)
     return [shlex.join(["honestone", "improve", *words, "--effort", "thorough"])]

@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from honestone.core.belief.stated import percent_words
+from honestone.core.editing.result import LEAST_STATED
 from honestone.report.documents import scorecard
-from honestone.report.documents.belief import UNSURE, is_undecided
+from honestone.report.documents.belief import UNSURE, BeliefDoc, is_undecided
 from honestone.report.documents.findings import (
     SharedQuote,
     finding_groups,
@@ -401,10 +403,18 @@ def improve_command(doc: scorecard.ScorecardDoc, worker: str | None = None) -> s
         words += ["--worker", shlex.quote(line(worker))]
     elif not doc.has_fixes:
         words += ["--worker WORKER"]
+    words += sure_option(doc.belief)
     for judge in doc.judges:
         if "#" not in judge.id:  # a second look of one that is named already
             words += ["--judge", shlex.quote(line(judge.id))]
     return " ".join(words)
+
+
+def sure_option(belief: BeliefDoc | None) -> list[str]:
+    """The bar that a next `improve` keeps: at least what it takes to say PASSED there."""
+    if belief is None or belief.target is None or not belief.looks:
+        return []
+    return ["--sure", percent_words(max(belief.target, LEAST_STATED)).removesuffix("%")]
 
 
 def next_line(name: str, command: str, style: Style) -> list[str]:
