@@ -425,6 +425,25 @@ def test_core_opens_and_prints_nothing(module: str) -> None:
     assert not calls & {"open", "print", "input", "eval", "exec", "__import__"}
 
 
+def test_patterns_are_compiled_when_they_are_used() -> None:
+    """A module or a class that is loaded compiles none: `late_pattern` does, at the first use."""
+    at_once = [
+        f"{module}:{node.lineno}"
+        for module in FILES
+        for node in _at_import(tree(module))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
+    ]
+    assert at_once == []
+
+
+def _at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """What runs when a module is imported: all but the bodies of its functions."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _at_import(child)
+
+
 HEAVY = (
     "ruamel",
     "msgspec",
@@ -481,14 +500,15 @@ core.checking.field_accuracy core.checking.trace_checks core.editing core.editin
 core.editing.result core.errors core.json_value core.judging core.judging.ballot
 core.judging.choices core.judging.images core.judging.needs core.judging.request
 core.judging.rubric core.judging.scorecard core.judging.settings_tables core.judging.spend
-core.loop core.loop.named core.numbers core.plugins core.reading core.reading.json_schema core.record
-core.record.store_address core.skill core.skill.skill_file core.suite core.suite.message
-core.suite.trace core.tables formats formats.fields formats.findings formats.project formats.rubric
-formats.rubric.check_words formats.rubric.rubric_file formats.settings formats.source
-formats.syntax formats.syntax.document formats.syntax.marked formats.syntax.nodes
-formats.syntax.reader formats.syntax.toml_nodes formats.syntax.yaml_nodes formats.values interop
-interop.reader interop.recognise ports system system.drawing system.new_file system.plugins
-system.trust system.trust.own_stores system.trust.person_folder
+core.late_pattern core.loop core.loop.named core.numbers core.plugins core.reading
+core.reading.json_schema core.record core.record.store_address core.skill core.skill.skill_file
+core.suite core.suite.message core.suite.trace core.tables formats formats.fields
+formats.findings formats.project formats.rubric formats.rubric.check_words
+formats.rubric.rubric_file formats.settings formats.source formats.syntax
+formats.syntax.document formats.syntax.marked formats.syntax.nodes formats.syntax.reader
+formats.syntax.toml_nodes formats.syntax.yaml_nodes formats.values interop interop.reader
+interop.recognise ports system system.drawing system.new_file system.plugins system.trust
+system.trust.own_stores system.trust.person_folder
 """
 SHOWN = """
 adapters adapters.context adapters.registry adapters.stores adapters.stores.place
@@ -499,23 +519,24 @@ app.judging app.judging.measured app.judging.measured.known_noise app.options ap
 app.runs.records app.store_origin app.workspace cli cli.commands cli.ctrl_c cli.main cli.options
 cli.recorded cli.recorded.show cli.suites cli.suites.options cli.terminal core core.artifact
 core.belief core.belief.contract core.belief.counting core.belief.errors core.belief.normal
-core.belief.scores core.belief.stated core.belief.verdict core.checking core.checking.added_kinds
-core.checking.checks core.checking.field_accuracy core.checking.trace_checks core.editing
-core.editing.proposal core.editing.result core.errors core.events core.json_value core.judging
-core.judging.ballot core.judging.choices core.judging.contract core.judging.images
-core.judging.needs core.judging.packing core.judging.request core.judging.rubric
-core.judging.scorecard core.judging.scorer core.judging.settings_tables core.judging.spend
-core.loop core.loop.named core.numbers core.plugins core.reading core.reading.evidence
-core.reading.json_schema core.record core.skill core.skill.skill_file core.suite.message
-core.record.event_codec core.record.judge_spends core.record.store_address core.statistics
-core.statistics.labels core.statistics.noise core.suite core.suite.case core.suite.trace
-core.tables engine engine.place formats formats.project formats.settings formats.syntax
-formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes ports report report.building
+core.belief.scores core.belief.stated core.belief.verdict core.checking
+core.checking.added_kinds core.checking.checks core.checking.field_accuracy
+core.checking.trace_checks core.editing core.editing.proposal core.editing.result core.errors
+core.events core.json_value core.judging core.judging.ballot core.judging.choices
+core.judging.contract core.judging.images core.judging.needs core.judging.packing
+core.judging.request core.judging.rubric core.judging.scorecard core.judging.scorer
+core.judging.settings_tables core.judging.spend core.late_pattern core.loop core.loop.named
+core.numbers core.plugins core.reading core.reading.evidence core.reading.json_schema
+core.record core.record.event_codec core.record.judge_spends core.record.store_address
+core.skill core.skill.skill_file core.statistics core.statistics.labels core.statistics.noise
+core.suite core.suite.case core.suite.message core.suite.trace core.tables engine engine.place
+formats formats.project formats.settings formats.syntax formats.syntax.marked
+formats.syntax.nodes formats.syntax.toml_nodes ports report report.building
 report.building.scorecard report.documents report.documents.belief report.documents.findings
-report.documents.scorecard report.documents.states
-report.documents.trust report.documents.trust.noise report.errors report.formats report.terminal
-report.terminal.score_table report.terminal.text system system.drawing system.files system.plugins
-system.processes system.processes.private system.trust system.trust.git_index
+report.documents.scorecard report.documents.states report.documents.trust
+report.documents.trust.noise report.errors report.formats report.terminal
+report.terminal.score_table report.terminal.text system system.drawing system.files
+system.plugins system.processes system.processes.private system.trust system.trust.git_index
 system.trust.judging_files system.trust.own_stores system.trust.person_folder
 """
 # Neither events nor what reads them: a suite's run says itself what it came to.
@@ -529,12 +550,13 @@ cli.commands cli.ctrl_c cli.main cli.options cli.recorded cli.recorded.runs cli.
 core.artifact core.checking core.checking.added_kinds core.editing core.editing.proposal
 core.editing.result core.errors core.json_value core.judging core.judging.ballot
 core.judging.choices core.judging.images core.judging.needs core.judging.packing
-core.judging.request core.judging.rubric core.judging.settings_tables core.judging.spend core.loop
-core.loop.named core.numbers core.plugins core.reading core.reading.json_schema core.record
-core.record.runs core.record.store_address core.skill core.skill.skill_file core.suite
-core.suite.message core.suite.trace core.tables formats formats.project formats.settings formats.syntax
-formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes ports report report.documents
-report.documents.run_list report.documents.states report.terminal report.terminal.run_list_text system system.drawing
+core.judging.request core.judging.rubric core.judging.settings_tables core.judging.spend
+core.late_pattern core.loop core.loop.named core.numbers core.plugins core.reading
+core.reading.json_schema core.record core.record.runs core.record.store_address core.skill
+core.skill.skill_file core.suite core.suite.message core.suite.trace core.tables formats
+formats.project formats.settings formats.syntax formats.syntax.marked formats.syntax.nodes
+formats.syntax.toml_nodes ports report report.documents report.documents.run_list
+report.documents.states report.terminal report.terminal.run_list_text system system.drawing
 system.files system.plugins system.processes system.processes.private system.trust
 system.trust.git_index system.trust.own_stores system.trust.person_folder
 """

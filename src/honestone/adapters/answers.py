@@ -21,6 +21,7 @@ from honestone.adapters.endpoint import (
     host_of,
 )
 from honestone.core.json_value import Json, parsed_json
+from honestone.core.late_pattern import late_pattern
 from honestone.ports import CallFailed
 from honestone.system.loose_json import one_line, record, tables
 
@@ -34,25 +35,25 @@ _NO_CREDIT: Final = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 )
 
-_CREDIT_WORDS: Final = re.compile(
+_CREDIT_WORDS: Final = late_pattern(
     r"insufficient[_ ](?:quota|credit|balance|funds)|credit balance|billing|(?:out of|no|more|purchase|add|buy) credits?\b"
     r"|top[- ]up|\bquota\b",
     re.I,
 )
 
 # A limit that passes by itself.
-_A_WINDOW: Final = re.compile(
+_A_WINDOW: Final = late_pattern(
     r"\bper[ -_](?:second|minute|hour|day)|\b[rt]p[md]\b|(?:try|retry)[\w ]{0,20} in [\d.]+ ?m?s",
     re.I,
 )
 
-_OVERFLOW: Final = re.compile(
+_OVERFLOW: Final = late_pattern(
     r"context[_ ](?:length|window|size|limit)|maximum context|(?:prompt|input|request) (?:is )?too (?:long|large)|too many (?:input )?tokens"
     r"|(?:input|prompt)[\w ]{0,12} token[\w ]{0,12} exceed|exceeds? the (?:maximum|model'?s?|available) (?:number of )?(?:input )?(?:tokens|context)",
     re.I,
 )
 
-_FILTERED: Final = re.compile(
+_FILTERED: Final = late_pattern(
     r"content[_ ]?(?:filter|management policy)|responsible_?ai_?policy", re.I
 )
 
@@ -128,7 +129,7 @@ def read_answer(
 
 # A line ends with any of these, an event with an empty line. Taken as a whole: the two characters
 # of CRLF are one end.
-_EVENT_END: Final = re.compile(rb"(?>\r\n|\r|\n){2,}+")
+_EVENT_END: Final = late_pattern(rb"(?>\r\n|\r|\n){2,}+")
 
 
 class DamagedEvent(Exception):
@@ -392,10 +393,10 @@ def _inside(value: Json) -> Iterable[Json]:
     return value if isinstance(value, list) else ()
 
 
-_HALF_ESCAPED: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF_ESCAPED: Final = late_pattern(r"\\u[dD][89a-fA-F]")
 
 # The escapes of JSON in their order, so that the second of two backslashes begins none.
-_ESCAPES: Final = re.compile(
+_ESCAPES: Final = late_pattern(
     r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
 )
 
@@ -437,7 +438,7 @@ def clean(text: str, key: str, *, limit: int = MAX_WORDS) -> str:
 
 # One character of ASCII in the escapes of JSON (also of JSON in a text of JSON), of an address, or
 # of HTML.
-_ESCAPED: Final = re.compile(
+_ESCAPED: Final = late_pattern(
     rb"\\+u00([0-7][0-9a-f])|%([0-7][0-9a-f])|&#x0{0,4}([0-7][0-9a-f]);|\\+([\"/])", re.IGNORECASE
 )
 

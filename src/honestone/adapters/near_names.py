@@ -10,21 +10,22 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.context import CLIS, PROVIDERS
+from honestone.core.late_pattern import late_pattern
 
 # How names of models begin, and the provider that they are typed with.
 _FAMILIES: Final = (
-    ("openai", re.compile(r"(chat)?gpt-|o\d(-|$)|codex-|davinci")),
-    ("anthropic", re.compile(r"claude-|(opus|sonnet|haiku)(-|$)")),
-    ("google", re.compile(r"gemini-|learnlm-")),
+    ("openai", late_pattern(r"(chat)?gpt-|o\d(-|$)|codex-|davinci")),
+    ("anthropic", late_pattern(r"claude-|(opus|sonnet|haiku)(-|$)")),
+    ("google", late_pattern(r"gemini-|learnlm-")),
     (
         "ollama",
-        re.compile(
+        late_pattern(
             r"(code)?llama|mi[sxn]i?tral|codestral|qwen|qwq|phi-?\d|gemma|deepseek|gpt-oss"
             r"|granite|smollm|tinyllama|vicuna|yi[:-]|command-r|falcon|starcoder|nemotron|olmo|solar"
         ),
     ),
 )
-_OLLAMA_FIRST: Final = re.compile(r"gpt-oss")
+_OLLAMA_FIRST: Final = late_pattern(r"gpt-oss")
 # Services that speak the protocol of OpenAI: their name is no provider of ours.
 _SERVICES: Final = frozenset(
     "openrouter groq together togetherai azure fireworks deepinfra mistral deepseek xai perplexity"
@@ -32,7 +33,7 @@ _SERVICES: Final = frozenset(
     " moonshot zai".split()
 )
 # What follows the name of a model of Ollama.
-_TAG: Final = re.compile(r"latest|\d+(\.\d+)?[bm]", re.IGNORECASE)
+_TAG: Final = late_pattern(r"latest|\d+(\.\d+)?[bm]", re.IGNORECASE)
 # Names of a company or a program where the provider has another.
 _OTHER_NAMES: Final = {
     "gemini": "google",

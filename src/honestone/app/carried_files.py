@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from honestone.adapters.checks.code import program_words
 from honestone.core.checking.script import with_files
 from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.rubric import Check, Rubric, with_checks
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import Case, CaseWorkspace, Suite, is_url
 from honestone.formats.project import Project
 from honestone.system.files import printable
@@ -307,7 +307,7 @@ def _named_modules(script: Path) -> list[Path]:
 
 
 _JAVASCRIPT: Final = (".js", ".cjs", ".mjs")
-_REQUIRED: Final = re.compile(
+_REQUIRED: Final = late_pattern(
     r"""(?:\brequire\(\s*|\bfrom\s+|\bimport\s+)["'](\./[^"'\n]{1,200})["']"""
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -21,10 +20,11 @@ from honestone.app.doors.offers import (
 from honestone.cli.terminal import here
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.json_value import visible
+from honestone.core.late_pattern import late_pattern
 
 SHELLS = ("bash", "zsh", "fish")
 # What a shell takes for one word, without quotes.
-_WHOLE: Final = re.compile(r"[\w.@%+/:#=-]+")
+_WHOLE: Final = late_pattern(r"[\w.@%+/:#=-]+")
 
 
 @click.command("completion", short_help="Print the shell completion script.")

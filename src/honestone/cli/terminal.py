@@ -12,7 +12,6 @@ import atexit
 import gc
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from honestone.app.workspace import Workspace, terminal_person
 from honestone.cli.options import named_store
+from honestone.core.late_pattern import late_pattern
 from honestone.system.drawing import (
     Style,
     bar,
@@ -81,7 +81,7 @@ def _inner(drawn: bytes, depth: int) -> bytes:
     return drawn[before : len(drawn) - after]
 
 
-_EXPONENT: Final = re.compile(
+_EXPONENT: Final = late_pattern(
     rb"e(?<=[0-9]e)-?[0-9]"
 )  # with a letter first that can be looked for quickly
 

@@ -29,6 +29,8 @@ from typing import (
 
 from msgspec import NODEFAULT, Struct, field
 
+from honestone.core.late_pattern import late_pattern
+
 # msgspec, which reads records into classes, has no types that name themselves.
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -139,7 +141,7 @@ def parsed_json(text: str | bytes) -> Json:
         return None
 
 
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_SPACE: Final = late_pattern(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 
 

@@ -9,7 +9,6 @@ own folder. Names that begin with a dot are outside. A person names other folder
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,9 +18,10 @@ from typing import Final
 from msgspec import Struct
 
 from honestone.core.errors import SettingsError, UsageError
+from honestone.core.late_pattern import late_pattern
 
 NAME: Final = "honestone.toml"
-_SPEAKS_OF_US: Final = re.compile(rb"(?m)^\s*\[\[?\s*tool\.honestone\s*[.\]]")
+_SPEAKS_OF_US: Final = late_pattern(rb"(?m)^\s*\[\[?\s*tool\.honestone\s*[.\]]")
 
 
 def settings_file(start: Path, allows: Callable[[Path], bool] = lambda path: False) -> Path | None:

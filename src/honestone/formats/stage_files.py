@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from honestone.core.errors import FileError, UsageError
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.marked import Marked, read_marked
 
 LANE: Final = "generic-skill"
@@ -650,7 +651,7 @@ def read_stage(path: Path, kind: type[D], *, shown: str | None = None) -> StageF
     return StageFile(path=path, body=read_as(marked, kind), document=document, marked=marked)
 
 
-_AT: Final = re.compile(r"^(.*?)(?: - at `\$(.*)`)?$", re.DOTALL)
+_AT: Final = late_pattern(r"^(.*?)(?: - at `\$(.*)`)?$", re.DOTALL)
 _TYPES: Final = {
     "str": "text",
     "float": "a number",

@@ -21,6 +21,7 @@ from msgspec import Struct
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import json_once
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.csv_rows import json_list_rows
 from honestone.formats.syntax.marked import read_text
 from honestone.formats.syntax.nodes import MAX_BYTES
@@ -36,7 +37,7 @@ MOST_COLUMNS: Final = 30
 # What programs write for a number or text that is not there.
 _NOT_A_NUMBER: Final = ("nan", "NaN")
 # The column in which pandas keeps the index of a frame in a Parquet file.
-_INDEX: Final = re.compile(r"__index_level_\d+__")
+_INDEX: Final = late_pattern(r"__index_level_\d+__")
 
 
 class TableRow(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ value that it does not take.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -27,6 +26,7 @@ from honestone.core.judging.rubric import (
     is_quorum,
     sure_problem,
 )
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import exact, hundredfold
 from honestone.formats.fields import SHAPES, TAKES, VERSION, Takes, unknown_key_hint
 from honestone.formats.syntax.marked import Marked
@@ -390,7 +390,7 @@ def shown_value(value: Any, raw: str | None) -> str:
     return f'"{text}"' if isinstance(value, str) else text
 
 
-_FRACTION: Final = re.compile(r"-?[0-9]{1,60}/[1-9][0-9]{0,59}")
+_FRACTION: Final = late_pattern(r"-?[0-9]{1,60}/[1-9][0-9]{0,59}")
 
 
 def _fraction_in(text: str) -> Fraction | None:

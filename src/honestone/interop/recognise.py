@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import JsonObject
+from honestone.core.late_pattern import late_pattern
 from honestone.core.plugins import FORMATS
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
@@ -110,7 +110,7 @@ def _schema_of(document: Document) -> str:
     return comment[1].lower() if comment else ""
 
 
-_SCHEMA_COMMENT: Final = re.compile(
+_SCHEMA_COMMENT: Final = late_pattern(
     r"(?m)^[ \t]*#[ \t]*yaml-language-server:[ \t]*\$schema=(\S{1,500})"
 )
 

@@ -4,13 +4,13 @@ instead.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
 
 from honestone.core.errors import UsageError
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.document import Document
 
 
@@ -57,7 +57,7 @@ def _waza_rubric_signs(document: Document) -> int:
     return 80 if has_levels and not document.is_lines else 0
 
 
-_TOML_CRITERIA: Final = re.compile(r"(?m)^\s*\[\[criteria\]\]")
+_TOML_CRITERIA: Final = late_pattern(r"(?m)^\s*\[\[criteria\]\]")
 
 
 def _verifiers_signs(document: Document) -> int:

@@ -21,6 +21,7 @@ from honestone.core.authoring import skill_text, suite_drafting
 from honestone.core.errors import FileError
 from honestone.core.json_value import parsed_json
 from honestone.core.judging.rubric import Rubric, free_id, slug
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.suite.case import Case, Message, Suite, split_of
 from honestone.formats.syntax.reader import words
@@ -251,7 +252,7 @@ _MACHINERY: Final = words(
     "system-reminder environment_context user_instructions local-command-stdout local-command-stderr local-command-caveat command-name"
     " command-message command-args command-contents turn_aborted ide_opened_file ide_selection task-notification INSTRUCTIONS"
 )
-_NOBODY: Final = re.compile(
+_NOBODY: Final = late_pattern(
     r"\A\s*(?:# AGENTS\.md instructions|\[Request interrupted|Caveat: The messages below|This session is being continued from|/[\w:-]+\s*\Z)"
 )
 
@@ -265,11 +266,11 @@ def without_machinery(text: str) -> str:
 # ------------------------------------------------------------------------------------------------
 # what was taken
 
-_TAKEN: Final = re.compile(
+_TAKEN: Final = late_pattern(
     r"(?i)\A\W*(?:(?:ok(?:ay)?|yes|yep|great|perfect|nice|excellent|awesome|good|cool|works?|that works|it works|looks? good|lgtm|"
     r"thanks?|thank you|thx|well done|correct|exactly|ship it|commit|merge)\b|好的?|谢谢|不错|完美|可以了|좋아|고마워|감사|완벽|ありがとう|いいね)"
 )
-_REFUSED: Final = re.compile(
+_REFUSED: Final = late_pattern(
     r"(?i)\A\W*(?:no\b|nope\b|wrong\b|not\s+(?:quite|what|right|correct)|that['’]?s\s+(?:not|wrong|incorrect)|this\s+is\s+(?:not|wrong)|"
     r"(?:it|that|this)\s+(?:still\s+)?(?:does\s*n['’]t|doesn['’]t|did\s*n['’]t|didn['’]t|fails?|is\s*n['’]t|isn['’]t)|still\b|you\s+(?:forgot|missed|broke|did\s*n)|"
     r"undo\b|revert\b|actually[, ]|don['’]t\b|do\s+not\b|i\s+(?:asked|said|meant)\b|why\s+did\s+you\b|不对|错了|不是|重来|没有|아니|틀렸|다시|違)"
@@ -308,7 +309,7 @@ def ask_of(turns: Sequence[Turn], place: str) -> Ask | None:
 # ------------------------------------------------------------------------------------------------
 # tasks
 
-_SECRET: Final = re.compile(
+_SECRET: Final = late_pattern(
     r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|"
     r"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.S,

@@ -4,7 +4,6 @@ with their types, bounds and defaults.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar, Union, cast
@@ -13,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from honestone.app.options import REQUIRED, Declared, parts
+from honestone.core.late_pattern import late_pattern
 
 A = TypeVar("A", bound="Arguments")
 
@@ -27,7 +27,7 @@ _FOR_AGENTS: Final[Mapping[str, str]] = {
     "max_age": "Days: older recorded replies are asked again.",
     "max_size": "Largest artifact, in MB.",
 }
-_CLAUSE_END: Final = re.compile(r"[;:] | \[")
+_CLAUSE_END: Final = late_pattern(r"[;:] | \[")
 # Arguments with the name of the command's option, which is a word of Python.
 _RENAMED: Final[Mapping[str, str]] = {"self_judge": "self"}
 

@@ -39,6 +39,7 @@ from honestone.app.event_loop import STOPPER, Stopper
 from honestone.app.runs.run_list import list_runs
 from honestone.app.workspace import Bounds, Workspace
 from honestone.core.errors import HonestoneError
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.project import reading_within
 from honestone.mcp.tools import TOOLS, Call, find_tool, report_text, rubric_text
 from honestone.report.errors import error_text, system_error_text
@@ -312,7 +313,7 @@ def _session(ctx: Context) -> str | None:
 
 
 # In JSON, from the left: a whole surrogate pair, half of one, any other escape.
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = late_pattern(
     r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})|\\."
 )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from honestone.core.judging.ballot import CHECK
+from honestone.core.late_pattern import late_pattern
 from honestone.core.reading.evidence import find_quote
 from honestone.report.documents import fields_of
 from honestone.report.documents.scorecard import JudgeDoc, QuoteDoc, ScorecardDoc
@@ -114,7 +115,7 @@ def _quotes(case: CaseDoc) -> Iterator[QuoteDoc]:
         yield from item.evidence
 
 
-_ON_LINE: Final = re.compile(
+_ON_LINE: Final = late_pattern(
     r'(?:found "(?P<word>.*)"|differs) on line (?P<line>\d+)\b(?:: "(?P<got>.*)" instead of .*)?.*',
     re.DOTALL,
 )

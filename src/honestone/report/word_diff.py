@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+
+from honestone.core.late_pattern import late_pattern
 
 # Characters compared of each side; words are compared with all others, so long texts are cut first.
 LONGEST: Final = 2000
@@ -17,7 +18,7 @@ MOST_WORDS: Final = 600
 LEAST_SAME: Final = 0.3
 _BACK: Final = 160  # characters shown before the first difference
 
-_WORD: Final = re.compile(r"\w+(?:['’-]\w+)*|\s+|[^\w\s]")
+_WORD: Final = late_pattern(r"\w+(?:['’-]\w+)*|\s+|[^\w\s]")
 
 
 class DiffPiece(Struct, frozen=True):

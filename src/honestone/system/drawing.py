@@ -8,7 +8,6 @@ it is shown.
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -18,6 +17,7 @@ from typing import Final, TextIO
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import Number, exact
 
 WIDEST: Final = 110
@@ -91,7 +91,7 @@ _INVISIBLE: Final = frozenset(
 )
 _JOINERS: Final = frozenset("\u200c\u200d")
 _MOST_MARKS: Final = 4  # combining marks on one letter; more is graffiti that covers other lines
-_PLAIN: Final = re.compile(
+_PLAIN: Final = late_pattern(
     r"[\n\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\uac00-\ud7a3\u4e00-\u9fff\u3041-\u3096\u30a1-\u30fa✓✗–→…“”−─]*"
 )
 
@@ -185,7 +185,7 @@ def line(text: object, limit: int | None = None) -> str:
 # widths and wrapping
 
 # Everything here takes one column and never combines, so `wcwidth` (25 ms to import) is not asked.
-_NARROW: Final = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff✓✗–·→…“”−─│█▉▊▋▌▍▎▏░▒┃]*")
+_NARROW: Final = late_pattern(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff✓✗–·→…“”−─│█▉▊▋▌▍▎▏░▒┃]*")
 
 
 def width(text: str) -> int:

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from honestone.core.json_value import json_once
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.loose_json import Table, record, string, table
@@ -257,10 +258,10 @@ def tool_calls(
 # --------------------------------------------------------------------------------------------- what
 # a failure was about
 
-_STATUS = re.compile(
+_STATUS = late_pattern(
     r"(?:status|error|code|rejected)\W{0,12}([45]\d\d)\b|\b([45]\d\d) (?=[A-Z])", re.IGNORECASE
 )
-_WAIT = re.compile(
+_WAIT = late_pattern(
     r"(?:retry|again)\w*[ -]?(?:after|in)\W{0,4}(\d+(?:\.\d+)?) ?(ms|s|sec|m|min)?", re.IGNORECASE
 )
 

@@ -8,7 +8,6 @@ are called bare; workers never are, for then it has no tools but Read and Edit.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,12 +18,13 @@ from msgspec.structs import replace
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
 from honestone.core.json_value import Json
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.loose_json import count, record, records, string, table, total
 from honestone.system.processes.process import Ended
 
-_ATTACHED: Final = re.compile(r"""(?:^|\s)@["']?((?:/|~|\.\./)\S*)""")
+_ATTACHED: Final = late_pattern(r"""(?:^|\s)@["']?((?:/|~|\.\./)\S*)""")
 
 
 class Claude(KnownCli):

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
 from honestone.core.json_value import Json
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.loose_json import Table, count, record, string, table
@@ -26,12 +27,12 @@ from honestone.system.processes.process import Ended
 CHILD_KEY: Final = "HONESTONE_CHILD_KEY"
 _SERVICE: Final = "https://api.openai.com"
 
-_DENIED: Final = re.compile(
+_DENIED: Final = late_pattern(
     r"read-only file system|operation not permitted|permission denied|rejected by|not permitted|writing outside of|"
     r"outside of the project|sandbox",
     re.IGNORECASE,
 )
-_SURELY_DENIED: Final = re.compile(r"read-only file system", re.IGNORECASE)
+_SURELY_DENIED: Final = late_pattern(r"read-only file system", re.IGNORECASE)
 
 
 class Codex(KnownCli):

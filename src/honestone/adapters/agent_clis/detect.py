@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,12 +16,13 @@ from msgspec import Struct
 from honestone.adapters.agent_clis import known_cli
 from honestone.adapters.agent_clis.base import AgentCli, Auth
 from honestone.adapters.agent_clis.driver import locate
+from honestone.core.late_pattern import late_pattern
 from honestone.ports import CallFailed
 from honestone.system.processes.commands import answer_of
 from honestone.system.processes.environment import base_environment
 
 SECONDS: Final = 2.0
-_VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")
+_VERSION: Final = late_pattern(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")
 
 
 class CliStatus(Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
 from honestone.core.json_value import Json
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.trace import Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.loose_json import count, record, string, table, total
@@ -27,10 +28,10 @@ from honestone.system.processes.process import Ended
 
 _DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 _LOGIN_FILES: Final = ("oauth_creds.json", "google_accounts.json")
-_STOPPED: Final = re.compile(
+_STOPPED: Final = late_pattern(
     r"turns exceeded|loop detected|execution (stopped|blocked)", re.IGNORECASE
 )
-_DENIED: Final = re.compile(
+_DENIED: Final = late_pattern(
     r"not in workspace|denied by policy|permission denied|not allowed", re.IGNORECASE
 )
 
@@ -287,7 +288,7 @@ def _own_skills(program: str, shelf: Path) -> list[str]:
 # ------------------------------------------------------------------------------------------------------
 # `@` in a prompt
 
-_AT: Final = re.compile(r"(?<!\\)@(\"[^\"]*\"|[^\s,;!?()\[\]{}]+)")
+_AT: Final = late_pattern(r"(?<!\\)@(\"[^\"]*\"|[^\s,;!?()\[\]{}]+)")
 
 
 def keep_at_signs(prompt: str) -> tuple[str, int]:

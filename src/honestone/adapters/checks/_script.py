@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping
 from types import ModuleType, SimpleNamespace
 from typing import Any, Generic, TypeVar
 
-FIRST_INDENT = re.compile(r"^(?!\s*$)\s+", re.MULTILINE)
+from honestone.core.late_pattern import late_pattern
+
+FIRST_INDENT = late_pattern(r"^(?!\s*$)\s+", re.MULTILINE)
 
 
 def main() -> None:

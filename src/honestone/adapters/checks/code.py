@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import json
 import os
-import re
 import secrets
 import shutil
 import site
@@ -41,6 +40,7 @@ from honestone.core.artifact import Version
 from honestone.core.checking.checks import CheckAnswer, compile_text_check, visible
 from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.judging.rubric import Check
+from honestone.core.late_pattern import late_pattern
 from honestone.ports import Finding
 from honestone.system.files import NEVER_PART, below
 from honestone.system.processes import process
@@ -66,7 +66,7 @@ _STARTUP: Final = Path(__file__).with_name("startup")
 # How such a Python ends when it cannot tell which of two modules is meant.
 _UNCLEAR: Final = 97
 
-_INTERPRETER: Final = re.compile(
+_INTERPRETER: Final = late_pattern(
     r"(?:python|pypy|ruby|perl|node|deno|bun|lua|php)[\d.]*|(?:ba|da|z|k|fi)?sh|Rscript"
 )
 

@@ -8,7 +8,6 @@ other packages run to their end where they are: what breaking them off would lea
 
 from __future__ import annotations
 
-import re
 import sys
 from asyncio import sleep
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -31,6 +30,7 @@ from honestone.core.checking.checks import (
 from honestone.core.checking.looks import listed_words
 from honestone.core.errors import HonestoneError
 from honestone.core.judging.rubric import Check
+from honestone.core.late_pattern import late_pattern
 from honestone.ports import Finding, Output
 
 if TYPE_CHECKING:
@@ -139,9 +139,9 @@ _LOOKED_AT_ONCE: Final = frozenset(
     {"is-json", "field-accuracy", "file-exists", "rouge-n", "bleu", "gleu"}
 )
 # What a schema may take long by, however small it and the text are.
-_LONG_IN_SCHEMAS: Final = re.compile(r"pattern|\$\w*[rR]ef|uniqueItems")
+_LONG_IN_SCHEMAS: Final = late_pattern(r"pattern|\$\w*[rR]ef|uniqueItems")
 # Three stars of a glob may share out a name in as many ways as it has letters, cubed.
-_MANY_STARS: Final = re.compile(r"\*[^*]+\*[^*]+\*")
+_MANY_STARS: Final = late_pattern(r"\*[^*]+\*[^*]+\*")
 
 
 def is_short(check: Check, subject: Subject) -> bool:

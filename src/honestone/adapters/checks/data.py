@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
@@ -32,6 +31,7 @@ from honestone.core.checking.text_form import normal_value
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import Json, plain_value
 from honestone.core.judging.rubric import Check
+from honestone.core.late_pattern import late_pattern
 from honestone.ports import Finding
 
 _LONG: Final = "the schema takes more than {:g} s on this text"
@@ -101,7 +101,7 @@ def _objects(text: str) -> Iterator[str]:
 
 
 # A comment of JavaScript, unless it is in a text.
-_COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\\n])*"|'[^'\n]*')|//.*""")
+_COMMENT: Final = late_pattern(r"""("(?:\\.|[^"\\\n])*"|'[^'\n]*')|//.*""")
 
 
 def _json_or_yaml(text: str) -> Json:
@@ -117,7 +117,7 @@ def _json_or_yaml(text: str) -> Json:
 # values it may have once its aliases are written out.
 _MOST_OPEN: Final = 50
 _MOST_VALUES: Final = 200_000
-_OPEN_OR_CLOSED: Final = re.compile(r"[\[\]{}]")
+_OPEN_OR_CLOSED: Final = late_pattern(r"[\[\]{}]")
 
 
 def _from_yaml(text: str) -> Json:

@@ -5,7 +5,6 @@ anywhere.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from posixpath import dirname, normpath
@@ -19,6 +18,7 @@ from honestone.core.checking.checks import CheckAnswer, matching, quoted, visibl
 from honestone.core.checking.gave_up import GaveUp
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Check
+from honestone.core.late_pattern import late_pattern
 from honestone.ports import Finding
 from honestone.system.files import below
 
@@ -210,7 +210,7 @@ def _problems(page: Page, path: str, site: _Site) -> Iterator[str]:
             yield f"line {link.line}: {problem}"
 
 
-_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
+_SCHEME: Final = late_pattern(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 
 
 def _problem(link: Link, page: Page, path: str, site: _Site) -> str | None:

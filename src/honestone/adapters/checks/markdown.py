@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from honestone.core.checking.gave_up import GaveUp
+from honestone.core.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -152,8 +153,8 @@ def _breaks(text: str) -> list[int]:
     return [match.start() for match in re.finditer("\n", text)]
 
 
-_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_HTML_LINK: Final = re.compile(
+_COMMENT: Final = late_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_HTML_LINK: Final = late_pattern(
     r"""<(?:a|img|source|video)\b[^<>]*?\s(?:href|src)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""",
     re.IGNORECASE,
 )
@@ -186,7 +187,7 @@ def _links_of_paragraph(paragraph: Token) -> Iterator[tuple[int, str, bool]]:
 
 
 # `[text][label]` and `[label][]`, but neither `matrix[i][j]` nor a footnote.
-_REFERENCE: Final = re.compile(r"(?<![\w\])])\[([^\[\]]*)\]\[([^\[\]]*)\]")
+_REFERENCE: Final = late_pattern(r"(?<![\w\])])\[([^\[\]]*)\]\[([^\[\]]*)\]")
 
 
 def _undefined(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, str, bool]]:
@@ -206,8 +207,8 @@ def _undefined(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[in
 # --------------------------------------------------------------------------------------------------------
 # anchors
 
-_HTML_HEADING: Final = re.compile(r"(?im)^\s*<h[1-6]\b[^<>]*>(.*)</h[1-6]>\s*$")
-_NAMED: Final = re.compile(
+_HTML_HEADING: Final = late_pattern(r"(?im)^\s*<h[1-6]\b[^<>]*>(.*)</h[1-6]>\s*$")
+_NAMED: Final = late_pattern(
     r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))"""
 )
 

@@ -7,15 +7,15 @@ not there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.core.errors import SettingsError
+from honestone.core.late_pattern import late_pattern
 from honestone.ports import CallFailed, Completion, Judge, NothingToClose, Prompt
 
-_NAME: Final = re.compile(r"[\w.-]{1,64}")
+_NAME: Final = late_pattern(r"[\w.-]{1,64}")
 
 
 class AgentModel(NothingToClose):

@@ -23,6 +23,7 @@ from honestone.adapters.transport import hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.json_value import Json
 from honestone.core.judging.needs import MachineNeeds
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.trace import ToolCall
 from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
 from honestone.system.loose_json import count, down, string, table, total
@@ -33,12 +34,12 @@ PROBABILITY: Final = "token probabilities"
 
 # How a server's refusal names the feature that it does not have.
 _NAMED_BY: Final = {
-    SCHEMA: re.compile(
+    SCHEMA: late_pattern(
         r"response_?format|schema|structured[ _]output|output_(config|format)|text\.format|response_?mime|json[ _]mode|grammar",
         re.I,
     ),
-    PROBABILITY: re.compile(r"log_?prob", re.I),
-    SEED: re.compile(r"\bseed\b", re.I),
+    PROBABILITY: late_pattern(r"log_?prob", re.I),
+    SEED: late_pattern(r"\bseed\b", re.I),
 }
 
 # (base URL, model, feature) that a server has refused in this process: not asked for again.
@@ -48,7 +49,7 @@ _declined: set[tuple[str, str, str]] = set()
 # (base URL, model) that has said in this process that it answers only in a stream.
 _streams: set[tuple[str, str]] = set()
 
-_WANTS_STREAM: Final = re.compile(
+_WANTS_STREAM: Final = late_pattern(
     r"\bnon-?stream|\b(?:only|must|requires?|set|enable|needs?)\b[^.;]{0,60}\bstream|\bstream\w*\W{0,3}(?:[^.;]{0,40}\b(?:true|required|only|enabled))",
     re.I,
 )

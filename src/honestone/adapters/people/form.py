@@ -39,6 +39,7 @@ from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held
 from honestone.core.json_value import parsed_json
 from honestone.core.judging.ballot import NOT_APPLICABLE, Mark, Question
 from honestone.core.judging.rubric import Key, as_written
+from honestone.core.late_pattern import late_pattern
 from honestone.ports import CallFailed
 from honestone.system.drawing import (
     Style,
@@ -329,7 +330,7 @@ def read_draft(path: Path) -> object:
 # ------------------------------------------------------------------------------------------------
 # pager and editor
 
-_SECRET: Final = re.compile(r"api_?key|_key$|token|secret|passw|credential", re.IGNORECASE)
+_SECRET: Final = late_pattern(r"api_?key|_key$|token|secret|passw|credential", re.IGNORECASE)
 
 
 async def _open(question: Question, terminal: Terminal) -> str | None:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from honestone.adapters.people.keys import Press
 from honestone.core.judging.ballot import NOT_APPLICABLE, Answer, Mark, Question, answer_problem
 from honestone.core.judging.rubric import Item, Key
+from honestone.core.late_pattern import late_pattern
 from honestone.core.tables import table_text
 from honestone.system.drawing import (
     clusters,
@@ -115,7 +116,7 @@ _ANSWERS: Final = {"y": True, "n": False}
 # The same keys of a Korean keyboard that is not switched to Latin letters.
 HANGUL_KEYS: Final = dict(zip("ㅛㅜㄴㅠㄷㅈㅐㅂㅌ", "ynsbewoqx", strict=True))
 
-_NUMBER: Final = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
+_NUMBER: Final = late_pattern(r"-?\d{1,12}(\.\d{1,12})?")
 
 
 def press(sheet: Sheet, key: Press) -> Wish | None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, pars
 from honestone.adapters.targets.working_directory import workdir_for
 from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 from honestone.system.files import make_copy, remove
@@ -37,7 +37,9 @@ from honestone.system.processes.warm import Gone, WarmProgram
 # -P: the folder of our own script, with its everyday names, is no place to find modules in.
 _ARGV: Final = (sys.executable, "-P", str(Path(__file__).with_name("_child.py")))
 _NO_ANSWER: Final = "the function ended the program without an answer"
-_NAME: Final = re.compile(r"(?:[^\W\d]\w*(?:\.[^\W\d]\w*)*|[^\0]*\.py):[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_NAME: Final = late_pattern(
+    r"(?:[^\W\d]\w*(?:\.[^\W\d]\w*)*|[^\0]*\.py):[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+)
 _SHAPE: Final = "for example python:my_bot.py:answer, or python:my_bot:answer for a module"
 
 

@@ -16,10 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from honestone.core.errors import FileError
+from honestone.core.late_pattern import late_pattern
 from honestone.system.files import TEMPORARY, write_atomically
 from honestone.system.trust.person_folder import person_folder
 
-_HALF: Final = re.compile(re.escape(TEMPORARY) + "[0-9a-f]{16}")
+_HALF: Final = late_pattern(re.escape(TEMPORARY) + "[0-9a-f]{16}")
 
 
 class FileChange(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from msgspec import Struct
 from honestone.app.agents.file_changes import FileNotes
 from honestone.app.agents.hosts import NAME, Host
 from honestone.core.json_value import Json, member, members
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.json_edit import JsonPath, cut_out, put_in, read_object
 from honestone.formats.syntax.toml_edit import cut_table, put_table, read_table
 from honestone.templates import agent_text
@@ -70,7 +71,7 @@ def host_files(host: Host, *, servers: bool = True) -> Iterator[tuple[str, HostF
 # ------------------------------------------------------------------------------------------------
 # files of our own
 
-_STAMP: Final = re.compile(r"honestone agent install ([0-9a-f]{12})")
+_STAMP: Final = late_pattern(r"honestone agent install ([0-9a-f]{12})")
 _BLANK: Final = "0" * 12
 
 
@@ -116,7 +117,7 @@ def _digest(text: str) -> str:
 # --------------------------------------------------------------------------------------- settings
 # that others share
 
-_HOOK: Final = re.compile(r"(.+) agent hook (?:stop|session-start)")
+_HOOK: Final = late_pattern(r"(.+) agent hook (?:stop|session-start)")
 
 
 def hook_groups(host: Host, command: str) -> dict[str, dict[str, list[Json]]]:

@@ -4,7 +4,6 @@ which the list shows as one row.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -17,16 +16,17 @@ from honestone.app.runs.run_list import chosen_runs, figures_of_run, parts_of, w
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import TableStarted
+from honestone.core.late_pattern import late_pattern
 from honestone.core.live import state_now
 from honestone.core.record.runs import COLUMN
 from honestone.ports import DeletingStore, RunInfo
 
-_RUN: Final = re.compile(rb'"([0-9A-HJKMNP-TV-Z]{26})"')
+_RUN: Final = late_pattern(rb'"([0-9A-HJKMNP-TV-Z]{26})"')
 # Ids of one year begin alike: a shorter name, or an empty variable, would mean whatever is there.
 _SHORTEST_NAME: Final = 6
 # A run with those that belong to it: the columns of a table, the splits of an improvement.
 _Whole: TypeAlias = tuple[RunInfo, ...]
-_CONTENT: Final = re.compile(rb"(?:version:)?sha256:[0-9a-f]{64}")
+_CONTENT: Final = late_pattern(rb"(?:version:)?sha256:[0-9a-f]{64}")
 
 
 class DeletionRequest(Struct, frozen=True, kw_only=True):

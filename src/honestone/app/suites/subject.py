@@ -6,7 +6,6 @@ artifact at a git ref; tried in this order.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -21,6 +20,7 @@ from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.events import StartedArtifact, StartedColumn, TableStarted
+from honestone.core.late_pattern import late_pattern
 from honestone.core.record import summary
 from honestone.core.record.case_belief import Chances, name_of_shown
 from honestone.core.record.record import read_record
@@ -272,7 +272,7 @@ def _columns(store: Store, run: str) -> Sequence[StartedColumn]:
 
 MOST_OF_A_REPORT: Final = 500_000_000
 _SAVE: Final = "`honestone show RUN --json > FILE` saves one"
-_OURS: Final = re.compile(rb'"schema"\s*:\s*"honestone\.')
+_OURS: Final = late_pattern(rb'"schema"\s*:\s*"honestone\.')
 
 
 def read_saved_report(path: Path) -> RunSummary | None:

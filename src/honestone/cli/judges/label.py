@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -18,11 +17,12 @@ from honestone.cli.browser import IsInBrowser, OpensNone, Port, refuse_without_b
 from honestone.cli.terminal import Progress, dump_line, here, render, write
 from honestone.core.errors import Interrupted, UsageError
 from honestone.core.judging.ballot import Answer
+from honestone.core.late_pattern import late_pattern
 from honestone.report.documents.trust.labels import LabelsDoc
 from honestone.report.trust.labels import artifact_lines, context_lines, question_lines
 from honestone.system.drawing import is_terminal, line, style_for
 
-_RUN: Final = re.compile(r"last|[0-9A-Z]{4,26}")
+_RUN: Final = late_pattern(r"last|[0-9A-Z]{4,26}")
 
 
 @click.command("label", short_help="Ask a person the items of a rubric, and keep the answers.")

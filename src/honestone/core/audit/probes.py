@@ -22,6 +22,7 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.judging.ballot import AskedCriterion
 from honestone.core.judging.choices import Ask
 from honestone.core.judging.rubric import Key
+from honestone.core.late_pattern import late_pattern
 from honestone.core.reading.evidence import find_quote
 from honestone.core.tables import table_text
 
@@ -277,10 +278,10 @@ def _topics(text: str) -> set[str]:
 # Endings of names.
 _PROSE: Final = frozenset({"md", "markdown", "mdx", "rst", "adoc", "txt", ""})
 # Between two paragraphs.
-_BREAK: Final = re.compile(r"(\r?\n(?:[ \t]*\r?\n)+)")
+_BREAK: Final = late_pattern(r"(\r?\n(?:[ \t]*\r?\n)+)")
 # A line that is more than prose: a heading, a list, a table, code, front matter.
-_MARKED: Final = re.compile(r"^(?: {4}|\t|\s*(?:[#>|`*+=~<\[:\\-]|\d+[.)]))", re.MULTILINE)
-_SENTENCE: Final = re.compile(r"""(?<=[.!?])\s+(?=["'(\[]?[^\W_a-z])|(?<=[。！？])""")
+_MARKED: Final = late_pattern(r"^(?: {4}|\t|\s*(?:[#>|`*+=~<\[:\\-]|\d+[.)]))", re.MULTILINE)
+_SENTENCE: Final = late_pattern(r"""(?<=[.!?])\s+(?=["'(\[]?[^\W_a-z])|(?<=[。！？])""")
 _FENCE: Final = "```"
 _EMPTY_FILE: Final = Entry(b"")
 

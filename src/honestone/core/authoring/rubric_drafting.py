@@ -36,6 +36,7 @@ from honestone.core.judging.rubric import (
     as_written,
     slug,
 )
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import exact
 from honestone.core.reading.json_text import objects_in
 from honestone.core.reading.thinking import without_thinking
@@ -124,12 +125,14 @@ def combination_of(criteria: Iterable[Criterion]) -> Rule | None:
 # -----------------------------------------------------------------------------------------------
 # what a person typed
 
-_NAMED: Final = re.compile(
+_NAMED: Final = late_pattern(
     r"\s*(?P<name>[^:：]{1,80}?)\s*(?:[:：]|\s[-–—]\s)\s*(?P<rest>\S.*)", re.DOTALL
 )
-_BETWEEN_NAMES: Final = re.compile(r"\s*[,;、，；]\s*")
-_BETWEEN_PIECES: Final = re.compile(r"\s*(?:[;；、，,]|[.!?。！？](?=\s|$)|\n)\s*")
-_LEADING: Final = re.compile(r"^(?:[-*•□☐]\s+|\d+[.)]\s+|(?:and|or|그리고|및)\s+)+", re.IGNORECASE)
+_BETWEEN_NAMES: Final = late_pattern(r"\s*[,;、，；]\s*")
+_BETWEEN_PIECES: Final = late_pattern(r"\s*(?:[;；、，,]|[.!?。！？](?=\s|$)|\n)\s*")
+_LEADING: Final = late_pattern(
+    r"^(?:[-*•□☐]\s+|\d+[.)]\s+|(?:and|or|그리고|및)\s+)+", re.IGNORECASE
+)
 
 
 def parse_wanted(text: str) -> CriterionWish:
@@ -310,7 +313,7 @@ def plain_item(text: str) -> Item:
 
 
 # `Has at most 60 words (code: max-words 60)`
-_CODE: Final = re.compile(
+_CODE: Final = late_pattern(
     r"(?P<statement>.*\S)\s*\(code:\s*(?P<kind>[\w-]+)(?:\s+(?P<value>.*\S))?\s*\)", re.DOTALL
 )
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.skill.skill_file import sections
 from honestone.core.skill.structure import front_values
 from honestone.core.tables import table_json
@@ -49,7 +50,7 @@ class SkillText(Struct, frozen=True, kw_only=True):
 
 
 TABLES: Final = json.loads(table_json("authoring/drafting"))["tasks"]
-_ASKS: Final = re.compile(TABLES["asks"])
+_ASKS: Final = late_pattern(TABLES["asks"])
 
 
 def _asked_for(description: str) -> list[str]:
@@ -63,13 +64,13 @@ def _asked_for(description: str) -> list[str]:
 
 
 _KINDS: Final = [
-    (kind, re.compile(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)"))
+    (kind, late_pattern(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)"))
     for kind, words in TABLES["titles"].items()
 ]
-_BULLET: Final = re.compile(
+_BULLET: Final = late_pattern(
     r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(.+(?:\n[ \t]{2,}(?![-*+]|\d{1,3}[.)]).+)*)", re.M
 )
-_TABLE_ROW: Final = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.M)
+_TABLE_ROW: Final = late_pattern(r"^[ \t]*\|(.+)\|[ \t]*$", re.M)
 _TAGS: Final = ("anti-example", "bad-example", "example")
 
 
@@ -172,8 +173,8 @@ def _rows(body: str) -> list[Exchange]:
     return out
 
 
-_IN_OUT: Final = re.compile(TABLES["in_out"])
-ARROW: Final = re.compile(r"\s*(?:→|⇒|=>|->|➜)\s*")
+_IN_OUT: Final = late_pattern(TABLES["in_out"])
+ARROW: Final = late_pattern(r"\s*(?:→|⇒|=>|->|➜)\s*")
 
 
 def _examples(body: str) -> list[Exchange]:
@@ -202,7 +203,7 @@ def bare_text(text: str) -> str:
     return re.sub(r"\*\*|__|`|<[^>]{1,60}>", "", text).strip()
 
 
-_BINDING: Final = re.compile(TABLES["binding"])
+_BINDING: Final = late_pattern(TABLES["binding"])
 
 
 def _as_need(use: str) -> str:

@@ -28,6 +28,7 @@ from honestone.core.authoring.skill_text import (
 from honestone.core.authoring.suite_lint import FEWEST, MOST, is_common, lint_suite
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, free_id, slug
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.suite.case import Case, Message, Suite
 
@@ -103,10 +104,10 @@ def points_to_check(tasks: Sequence[TaskDraft]) -> tuple[str, ...]:
     return tuple(point for of, point in points.items() if any(getattr(task, of) for task in tasks))
 
 
-_NEGATIVE: Final = re.compile(TABLES["negative"])
+_NEGATIVE: Final = late_pattern(TABLES["negative"])
 # May turn a rule round without saying what must not be there.
-_WEAK: Final = re.compile(TABLES["weak"])
-_MIXED: Final = re.compile(TABLES["mixed"])
+_WEAK: Final = late_pattern(TABLES["weak"])
+_MIXED: Final = late_pattern(TABLES["mixed"])
 
 
 def telling_words(text: str) -> tuple[str, ...]:
@@ -156,8 +157,8 @@ def _phrase(text: str) -> tuple[str, ...]:
     return words
 
 
-_TOPIC: Final = re.compile(TABLES["topic"])
-_NAMED: Final = re.compile(TABLES["named"])
+_TOPIC: Final = late_pattern(TABLES["topic"])
+_NAMED: Final = late_pattern(TABLES["named"])
 
 
 def _by_code(read: SkillText) -> Iterator[list[TaskDraft]]:

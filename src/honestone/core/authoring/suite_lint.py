@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct, field
 
 from honestone.core.judging.rubric import Check, Criterion
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ZERO
 from honestone.core.suite.case import Case, Split, Suite
 from honestone.core.tables import Fact, RuledRemark, rule_texts, table_text
@@ -171,11 +172,11 @@ def _holds(wanted: ExpectedWords, text: str) -> bool:
     return wanted.holds_for(lambda word: word in text)
 
 
-_ABSENCE: Final = re.compile(_WORDS["absence"], re.VERBOSE | re.IGNORECASE)
+_ABSENCE: Final = late_pattern(_WORDS["absence"], re.VERBOSE | re.IGNORECASE)
 # One of these is in whatever the pattern matches, and is found in a hundredth of the time.
 _SIGNS_OF_ABSENCE: Final = tuple(_WORDS["signs_of_absence"].split())
 _PRESENCE: Final = (*_ALL, *_ANY, "starts-with", "ends-with", "min-words", "min-chars")
-_FENCED: Final = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
+_FENCED: Final = late_pattern(r"^(```|~~~).*?^\1", re.M | re.S)
 
 
 def only_presence(suite: Suite) -> Iterator[SuiteRemark]:

@@ -31,6 +31,7 @@ from honestone.core.json_value import line_of as line_of
 from honestone.core.json_value import quoted as quoted
 from honestone.core.json_value import visible as visible
 from honestone.core.judging.rubric import Check, Item, Rubric
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.tables import table_text
 
@@ -177,7 +178,7 @@ _OF_NORMAL_FORM: Final = frozenset(
     ["max-chars", "min-chars", "max-words", "min-words", "is-refusal"]
 )
 # A pattern that names CR is about the bytes of line breaks.
-_NAMES_CR: Final = re.compile(r"\r|\\r|\\x0[dD]|\\u000[dD]|\\015")
+_NAMES_CR: Final = late_pattern(r"\r|\\r|\\x0[dD]|\\u000[dD]|\\015")
 
 
 def matching(paths: Iterable[str], globs: str | Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from honestone.core.checking.script import Script
+from honestone.core.late_pattern import late_pattern
 
 
 class CodeRead(NamedTuple):
@@ -40,7 +41,7 @@ def code_reads(script: Script, source: str) -> list[CodeRead]:
 # ---------------------------------------------------------------------------------------------------
 # Python
 
-_ASKS_FIRST: Final = re.compile(r"\b(?:exists|is_file|isfile|access|chdir|suppress)\b")
+_ASKS_FIRST: Final = late_pattern(r"\b(?:exists|is_file|isfile|access|chdir|suppress)\b")
 _READERS: Final = frozenset({"read_csv", "read_json", "read_parquet", "read_excel", "loadtxt"})
 _SAME: Final = frozenset({"abspath", "realpath", "normpath", "fspath", "resolve", "absolute"})
 _FILE: Final = "__file__"
@@ -459,26 +460,28 @@ def _mode(call: ast.Call, *, at: int) -> str | None:
 # ---------------------------------------------------------------------------------------------------
 # JavaScript
 
-_CATCHES: Final = re.compile(r"\bcatch\b|\bexistsSync\b|\baccess(?:Sync)?\b|\bchdir\b|\bstatSync\b")
+_CATCHES: Final = late_pattern(
+    r"\bcatch\b|\bexistsSync\b|\baccess(?:Sync)?\b|\bchdir\b|\bstatSync\b"
+)
 _TEXT: Final = r"""(?:'([^'\\\n]+)'|"([^"\\\n]+)")"""
-_READ_FILE: Final = re.compile(
+_READ_FILE: Final = late_pattern(
     rf"\breadFileSync\(\s*(?:(?:path\.)?(?:join|resolve)\(\s*(__dirname)\s*,\s*)?{_TEXT}\s*[,)]"
 )
-_REQUIRE: Final = re.compile(rf"\brequire\(\s*{_TEXT}\s*\)")
-_PIECE: Final = re.compile(
+_REQUIRE: Final = late_pattern(rf"\brequire\(\s*{_TEXT}\s*\)")
+_PIECE: Final = late_pattern(
     r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`""", re.DOTALL
 )
 # After one of these it is not sure that what follows is run.
-_BRANCHES: Final = re.compile(
+_BRANCHES: Final = late_pattern(
     r"\b(?:if|else|for|while|do|switch|try|throw|class|await|yield|new|exit)\b|[?`]|&&|\|\||\bprocess\b"
 )
-_CALLED: Final = re.compile(r"(?:([\w$]+)|[)\]])\s*\(")
+_CALLED: Final = late_pattern(r"(?:([\w$]+)|[)\]])\s*\(")
 _HARMLESS: Final = frozenset(
     "require readFileSync parse stringify join resolve dirname basename String Number Boolean trim"
     " split toString toLowerCase toUpperCase includes startsWith endsWith indexOf slice replace"
     " match test keys values entries function async".split()
 )
-_STARTS: Final = re.compile(
+_STARTS: Final = late_pattern(
     r"(?P<exported>(?:\bmodule\s*\.\s*)?\bexports\s*=\s*|\bexport\s+default\s+)?(?:\basync\s+)?"
     r"(?:\bfunction\b\s*(?P<name>[\w$]*)\s*\([^()]*\)|(?:\([^()]*\)|[\w$]+)\s*=>)"
 )

@@ -21,6 +21,7 @@ from honestone.core.checking.text_form import normal_value
 from honestone.core.checking.trace_checks import same
 from honestone.core.json_value import JsonObject, built, is_number, listed, quoted, visible
 from honestone.core.judging.rubric import Check
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, exact
 from honestone.core.tables import table_text
 
@@ -156,7 +157,7 @@ def _fits(rule: FieldRule, value: object) -> bool:
 # -------------------------------------------------------------------------------------------------------------
 # paths
 
-_STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,9})\]")
+_STEP: Final = late_pattern(r"\.?([^.\[\]]+)|\[(\d{1,9})\]")
 
 
 def path_steps(path: str) -> list[str] | None:
@@ -189,7 +190,7 @@ def look_up(document: object, path: str) -> tuple[object, bool]:
 # -----------------------------------------------------------------------------------------------------------
 # numbers
 
-_NUMBER: Final = re.compile(
+_NUMBER: Final = late_pattern(
     r"\s*[-+]?(?:\d{1,60}(?:\.\d{0,60})?|\.\d{1,60})(?:[eE][-+]?\d{1,3})?\s*"
 )
 
@@ -208,7 +209,7 @@ def number_of(value: object) -> Fraction | None:
         return None
 
 
-_ANY_NUMBER: Final = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*")
+_ANY_NUMBER: Final = late_pattern(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*")
 
 
 def _is_too_long_a_number(value: object) -> bool:

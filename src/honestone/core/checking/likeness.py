@@ -5,10 +5,11 @@ arithmetic, in bounded time.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
+
+from honestone.core.late_pattern import late_pattern
 
 # BLEU and GLEU compare runs of one to so many words.
 LONGEST_N: Final = 4
@@ -19,7 +20,7 @@ MOST_STEPS: Final = 30_000_000
 # In place of a precision of 0, which has no logarithm.
 _SMOOTHED: Final = 1e-7
 
-_TOKEN: Final = re.compile(r"n['’]t\b|['’]\w+|\w+?(?=n['’]t\b)|\w+(?:[-.,]\w+)*|[^\w\s]")
+_TOKEN: Final = late_pattern(r"n['’]t\b|['’]\w+|\w+?(?=n['’]t\b)|\w+(?:[-.,]\w+)*|[^\w\s]")
 
 
 def edit_distance(text: str, other: str, most: int) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal, NoReturn, TypeAlias
@@ -15,6 +14,7 @@ from honestone.core.json_value import line_of as line_of
 from honestone.core.json_value import listed
 from honestone.core.json_value import quoted as quoted
 from honestone.core.json_value import visible as visible
+from honestone.core.late_pattern import late_pattern
 
 # Says what is wrong with a text, None when nothing is. Raises GaveUp.
 Look: TypeAlias = Callable[[str], str | None]
@@ -205,7 +205,7 @@ def json_parts(text: str) -> Iterator[str]:
         raise GaveUp("a part of it may be JSON, but is nested too deeply to be read")
 
 
-_BEGINNING: Final = re.compile(r"[\[{]")
+_BEGINNING: Final = late_pattern(r"[\[{]")
 _MOST_BEGINNINGS: Final = 10_000
 
 

@@ -12,9 +12,10 @@ from typing import Final
 from xml.parsers import expat
 
 from honestone.core.checking.gave_up import GaveUp
+from honestone.core.late_pattern import late_pattern
 
 # A quoted attribute may hold `>`, but not `<`: XML forbids it, and a search ends at the next one.
-_TAG: Final = re.compile(
+_TAG: Final = late_pattern(
     r"""<(/?)([^\W\d][\w.:-]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?>|<[^\W\d][\w.:-]*/>"""
 )
 _VOID: Final = frozenset(
@@ -39,7 +40,7 @@ _ELEMENTS: Final = (
         "select slot small strong sub summary sup svg tbody template tfoot thead time u var video".split()
     )
 )
-_DOCTYPE: Final = re.compile(r"<!doctype\s+html[^<>]*>", re.IGNORECASE)
+_DOCTYPE: Final = late_pattern(r"<!doctype\s+html[^<>]*>", re.IGNORECASE)
 TOO_MANY: Final = "it has too many elements to look at all of them"
 # Characters that are parsed to find an element with the paths asked for. Starting a parser costs as
 # much as this many.

@@ -14,6 +14,7 @@ from honestone.core.json_value import NOTE_LIMIT as NOTE_LIMIT
 from honestone.core.json_value import line_of as line_of
 from honestone.core.json_value import quoted as quoted
 from honestone.core.json_value import visible as visible
+from honestone.core.late_pattern import late_pattern
 
 FLAGS: Final = {
     "i": re.IGNORECASE,
@@ -22,11 +23,11 @@ FLAGS: Final = {
     "x": re.VERBOSE,
     "a": re.ASCII,
 }
-_REPEAT: Final = re.compile(r"(?<!\\)(?:\\\\)*[*+{]")
+_REPEAT: Final = late_pattern(r"(?<!\\)(?:\\\\)*[*+{]")
 # What may be left out: twenty of these in a row can be tried in a million ways.
-_OPTIONAL: Final = re.compile(r"(?<![\\*+?{}(])(?:\\\\)*\?")
+_OPTIONAL: Final = late_pattern(r"(?<![\\*+?{}(])(?:\\\\)*\?")
 _MOST_OPTIONAL: Final = 12
-_REPEATED_GROUP: Final = re.compile(r"\)\s*[*+{]")
+_REPEATED_GROUP: Final = late_pattern(r"\)\s*[*+{]")
 # What a pattern may try unguarded: some tenths of a second.
 _AFFORDABLE_STEPS: Final = 10_000_000
 

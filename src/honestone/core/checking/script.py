@@ -6,7 +6,6 @@ The rules of replies are promptfoo's, whose assertions `javascript` and `python`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 
 from honestone.core.json_value import Json, JsonObject, is_number
 from honestone.core.judging.rubric import Check
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO, exact
 
 Language: TypeAlias = Literal["javascript", "python"]
@@ -150,7 +150,7 @@ def grade(
 
 _EXPECTED: Final = "it must return a boolean, a number or {{pass, score, reason}}, but returned {}"
 _SNAKE: Final = {"pass_": "pass"}
-_NUMBER: Final = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBER: Final = late_pattern(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def _spelled(text: str) -> Json:

@@ -8,13 +8,14 @@ have.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from hashlib import sha256
 from itertools import count
 from typing import Final
 
 from msgspec import Struct
+
+from honestone.core.late_pattern import late_pattern
 
 # Words by which a text speaks of being judged, and those by which it speaks of a good answer. Only
 # a text with both gets the second control item, so that others cost no token more. Their number
@@ -64,13 +65,13 @@ _OF_A_GOOD_ANSWER: Final = frozenset(
     sant högsta uppfyllt
     """.split()
 )
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = late_pattern(r"[^\W_]+")
 # Greek and what follows it in Unicode up to the scripts of East Asia: no list of words reads them.
-_OTHER_SCRIPTS: Final = re.compile(
+_OTHER_SCRIPTS: Final = late_pattern(
     "[\u0370-\u1dbf\u2c00-\u2c5f\u2d00-\u2ddf\u2e80-\ua71f\ua800-\ud7ff\uf900-\ufaff]{3}"
 )
 # Marks that are not seen, and letters of other widths or styles, hide a word from a list.
-_DISGUISES: Final = re.compile(
+_DISGUISES: Final = late_pattern(
     "[\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\uff00-\uffdc"
     "\U0001d400-\U0001d7ff\U000e0000-\U000e0fff]"
 )
@@ -145,7 +146,7 @@ _FAMILY_NAMES: Final = (
     "Ravensworth Stadtler Thackeray Tillinghast Vandermeer Winterbourne"
 ).split()
 _NO_DIGITS: Final = bytes(code for code in range(256) if code not in b"0123456789")
-_SEPARATORS: Final = re.compile(r"(?<=\d)[\s,.'’_](?=\d)")
+_SEPARATORS: Final = late_pattern(r"(?<=\d)[\s,.'’_](?=\d)")
 
 
 def is_control_item(requirement: str) -> bool:

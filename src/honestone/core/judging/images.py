@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from honestone.core.artifact import Version
+from honestone.core.late_pattern import late_pattern
 
 MOST_IMAGES: Final = 20
 LARGEST_IMAGE: Final = 3_500_000
@@ -71,7 +72,7 @@ def images_to_send(version: Version) -> tuple[Image, ...]:
 
 IMAGE_MARK: Final = "[[image: "
 _WEB: Final = ("https://", "http://")
-_WRITTEN: Final = re.compile(r"\[\[image: ((?:data:[\w/+.-]*;base64,)*)([^\]\s]+)\]\]")
+_WRITTEN: Final = late_pattern(r"\[\[image: ((?:data:[\w/+.-]*;base64,)*)([^\]\s]+)\]\]")
 
 
 def is_image_address(text: str) -> bool:

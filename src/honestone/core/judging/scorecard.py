@@ -26,6 +26,7 @@ from msgspec import Struct, field
 
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
 
 # Two judges, or two looks of one, further apart than this on one criterion are flagged.
@@ -325,7 +326,7 @@ class _Bar(NamedTuple):
 
 
 # The reasons that `_Bar` and `_why_open` write. A suite puts the attempt's number in front.
-_GATE_REASON: Final = re.compile(
+_GATE_REASON: Final = late_pattern(
     r"(?:attempt \d+: )?(?:"
     r"(?:required )?criterion '(?P<criterion>.*)' (?:"
     r"is not met: it scored [\d.]+"

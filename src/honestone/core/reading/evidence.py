@@ -11,6 +11,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
+
 # Fewer letters or digits than this are in almost any text, so they prove nothing.
 MIN_LETTERS: Final = 3
 
@@ -66,7 +68,7 @@ _SAME: Final = str.maketrans(
         **dict.fromkeys("‐‑‒–—―−﹣-", "-"),
     }
 )
-_ELLIPSIS = re.compile(r"\[?\s*(?:\.{3,}|…)\s*\]?")
+_ELLIPSIS = late_pattern(r"\[?\s*(?:\.{3,}|…)\s*\]?")
 
 
 class _Plain(Struct, frozen=True):
@@ -125,13 +127,13 @@ def _in_order(parts: tuple[str, ...], text: str) -> tuple[int, int] | None:
 
 
 # A letter that a judge wrote as its escape once more: `\u0067` in a text that was JSON in JSON.
-_ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
+_ESCAPED: Final = late_pattern(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
 # Accents, marks that are not seen, marks of Markdown, and a hyphen at the end of a line.
-_NOT_OF_A_WORD: Final = re.compile(
+_NOT_OF_A_WORD: Final = late_pattern(
     "[\u0300-\u036f\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff*_~`]|-[ \t]*\r?\n[ \t]*"
 )
-_BETWEEN_LETTERS: Final = re.compile(r"(?<![a-z])([a-z])[^a-z0-9]+(?=[a-z](?![a-z]))")
-_BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)[\s,.'’](?=\d)")
+_BETWEEN_LETTERS: Final = late_pattern(r"(?<![a-z])([a-z])[^a-z0-9]+(?=[a-z](?![a-z]))")
+_BETWEEN_DIGITS: Final = late_pattern(r"(?<=\d)[\s,.'’](?=\d)")
 _NOT_ALPHANUMERIC: Final = bytes(
     code for code in range(256) if not (code < 128 and chr(code).isalnum())
 )

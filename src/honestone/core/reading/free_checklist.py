@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.reading import json_text, tolerant_json
 from honestone.core.reading.free_text import as_yes_no, prepared
 
@@ -110,7 +111,7 @@ class _Names:
         return int(match[1]) if match else None
 
 
-_NUMBERING = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\[?\(?\d{1,4}[.):\]]+\s*)?")
+_NUMBERING = late_pattern(r"^\s*(?:[-*+•]\s+)?(?:\[?\(?\d{1,4}[.):\]]+\s*)?")
 
 
 def _bare(text: str) -> str:
@@ -203,14 +204,14 @@ def _shown(value: object) -> str:
 # lines
 
 
-_BOX = re.compile(
+_BOX = late_pattern(
     r"^\s*(?:[-*+•]\s*|\d{1,4}[.)]\s*)?(?:\[([ xX✓✗-]?)\]|([☐☑☒✅❌✓✔✗✘]))\s*(.+?)\s*$"
 )
-_ANSWERED = re.compile(
+_ANSWERED = late_pattern(
     r"^(.*?)(?:^|[\s:–—=|>-]+)\W*(yes|no|true|false|pass(?:ed)?|fail(?:ed)?|met|unmet|not met)\W*$",
     re.IGNORECASE,
 )
-_MARKUP = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_MARKUP = late_pattern(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
 _TICKED: Final = frozenset("xX✓☑☒✅✔")
 
 

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from honestone.core.json_value import is_integer, is_number
+from honestone.core.late_pattern import late_pattern
 from honestone.core.reading import json_text, thinking, tolerant_json
 from honestone.core.tables import table_json
 
@@ -45,7 +46,7 @@ FINAL, STATED, IMPLIED = 3, 2, 1
 
 _WRITTEN: Final = json.loads(table_json("reading/free_text"))
 _WORDS: Final = {name: frozenset(words) for name, words in _WRITTEN.pop("words").items()}
-_PATTERN: Final = {name: re.compile(one, re.IGNORECASE) for name, one in _WRITTEN.items()}
+_PATTERN: Final = {name: late_pattern(one, re.IGNORECASE) for name, one in _WRITTEN.items()}
 
 
 _Understand: TypeAlias = Callable[[object], _Claim | None]
@@ -207,7 +208,7 @@ def _written_claims(
     return claims, tuple(dict.fromkeys(repairs))
 
 
-_NAMED = re.compile(r"""["'“„]?([A-Za-z][\w \t-]{0,30})["'”“]?\s*:""")
+_NAMED = late_pattern(r"""["'“„]?([A-Za-z][\w \t-]{0,30})["'”“]?\s*:""")
 
 
 def _names_verdict(text: str, keys: frozenset[str]) -> bool:
@@ -269,7 +270,7 @@ def _introduces_verdict(between: str) -> bool:
 # plain words
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
+_SENTENCE_END = late_pattern(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
 
 
 def _plain_words(text: str) -> str:
@@ -382,7 +383,7 @@ def _written_number(written: str) -> int | float:
 
 
 # A comma inside a number whose denominator follows can only be a decimal one.
-_DECIMAL_COMMA = re.compile(
+_DECIMAL_COMMA = late_pattern(
     r"(?<![\w.,])([-+−]?\d{1,3}),(\d{1,2})(?=\s*(?:/|out\s+of\b|of\s+\d|%)|\s*$)"
 )
 
@@ -483,7 +484,7 @@ def _other_scale_in(plain: str, hi: float) -> float | None:
     return None
 
 
-_ASPECT_AFTER = re.compile(
+_ASPECT_AFTER = late_pattern(
     r"[\s\])]*(?:for|on|in)\s+(?!this\b|general\b|total\b|the\s+(?:whole|end)\b|all\b|my\b)\w+",
     re.IGNORECASE,
 )
@@ -578,14 +579,14 @@ def _spoken_yes_no(text: str) -> Iterator[_Claim]:
 # A first or last line that is nothing but a name is a verdict; with a colon it is a heading over
 # something else. The name may have a remark in brackets, such as a reason or its number.
 _REMARK = r"(?:[^\w«»:\n(]*+(?P<remark>\((?:[^()\n]|\([^()\n]*+\))*+\)|«[AB]»))?+"
-_ONLY_NAME_FIRST = re.compile(rf"[^\w«»]*«([AB])»{_REMARK}[^\w«»:\n]*(?:\n|$)")
-_ONLY_NAME_LAST = re.compile(rf"(?:\n|^)[^\w«»\n]*«([AB])»{_REMARK}[^\w«»:\n]*\Z")
-_REMARK_AFTER = re.compile(_REMARK)
+_ONLY_NAME_FIRST = late_pattern(rf"[^\w«»]*«([AB])»{_REMARK}[^\w«»:\n]*(?:\n|$)")
+_ONLY_NAME_LAST = late_pattern(rf"(?:\n|^)[^\w«»\n]*«([AB])»{_REMARK}[^\w«»:\n]*\Z")
+_REMARK_AFTER = late_pattern(_REMARK)
 _NUMBER_OF_SIDE: Final = {"1": "a", "2": "b", "«A»": "a", "«B»": "b"}
 
 
-_OR_AFTER = re.compile(r"[ \t]*(?:or|/)[ \t]*«")
-_OR_BEFORE = re.compile(r"(?:\bor|/)[ \t]*$")
+_OR_AFTER = late_pattern(r"[ \t]*(?:or|/)[ \t]*«")
+_OR_BEFORE = late_pattern(r"(?:\bor|/)[ \t]*$")
 
 
 def _pair_claim(value: object) -> _Claim | None:

@@ -19,6 +19,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.reading.tolerant_json import (
     DOUBLE,
     OPENING,
@@ -255,8 +256,8 @@ class _Scanner:
         self._skip(start, stop, why)
 
 
-_QUOTED_KEY = re.compile(r"""["'”]\s*:""")
-_DOUBLE_BRACE = re.compile(r"\{\s*+(?=\{)")
+_QUOTED_KEY = late_pattern(r"""["'”]\s*:""")
+_DOUBLE_BRACE = late_pattern(r"\{\s*+(?=\{)")
 
 
 class _Line(Struct):
@@ -303,8 +304,8 @@ def _is_only_quotes(before: str, after: str) -> bool:
     return len(before) == len(after) == 1 and before in "\"'“‘«" and after in "\"'”’»"
 
 
-_NEXT = re.compile(WRITTEN["next"])
-_BLOCK_ENDS: Final = {"/*": (re.compile(r"/\*|\*/"), 2), "<!": (re.compile(r"<!--|-->"), 4)}
+_NEXT = late_pattern(WRITTEN["next"])
+_BLOCK_ENDS: Final = {"/*": (late_pattern(r"/\*|\*/"), 2), "<!": (late_pattern(r"<!--|-->"), 4)}
 
 
 def _comment_end(text: str, start: int) -> int:
@@ -320,8 +321,8 @@ def _comment_end(text: str, start: int) -> int:
     return len(text)
 
 
-_BRACES = re.compile(r"[{}]")
-_BRACES_OUTSIDE_STRINGS = re.compile(WRITTEN["braces_outside_strings"])
+_BRACES = late_pattern(r"[{}]")
+_BRACES_OUTSIDE_STRINGS = late_pattern(WRITTEN["braces_outside_strings"])
 
 
 def _closing(text: str, start: int, stop: int | None = None) -> int | None:
@@ -348,12 +349,12 @@ def _closing(text: str, start: int, stop: int | None = None) -> int | None:
     return max(ends)
 
 
-_SINGLE_QUOTED = re.compile(r"(?:^|[\s(\[:])['‘](?=\S|$)[^'’\n]*$")
-_CLOSING_SINGLE = re.compile(r"[^\n'’]*['’](?!\w)")
+_SINGLE_QUOTED = late_pattern(r"(?:^|[\s(\[:])['‘](?=\S|$)[^'’\n]*$")
+_CLOSING_SINGLE = late_pattern(r"[^\n'’]*['’](?!\w)")
 
 
-_KEY_BEFORE = re.compile(r"""["'”]\s*:\s*\Z""")
-_KEY_AFTER = re.compile(r"""\s*+,\s*+(?:"[^"\n]*+"|'[^'\n]*+'|“[^”\n]*+”|\w++)\s*+:""")
+_KEY_BEFORE = late_pattern(r"""["'”]\s*:\s*\Z""")
+_KEY_AFTER = late_pattern(r"""\s*+,\s*+(?:"[^"\n]*+"|'[^'\n]*+'|“[^”\n]*+”|\w++)\s*+:""")
 
 
 def _is_member(text: str, since: int, found: FoundObject) -> bool:
@@ -364,14 +365,14 @@ def _is_member(text: str, since: int, found: FoundObject) -> bool:
     )
 
 
-_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
+_FENCE_LINE = late_pattern(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
 # An object whose quotation marks or line breaks are escaped, as in a string that holds it, and what
 # of the string is before it.
-_HELD_OBJECT = re.compile(r"""\{(?:\\[nrt]|\s*+\\["'])""")
-_STRING_BEFORE = re.compile(r"""(?<!\\)(["'])(?:\s|\\[nrt]){0,50}\Z""")
-_REST_OF_LINE = re.compile(r"[ \t]*[.;]?[ \t]*(?:\n|\Z)")
-_OWN_LABEL = re.compile(WRITTEN["own_label"])
+_HELD_OBJECT = late_pattern(r"""\{(?:\\[nrt]|\s*+\\["'])""")
+_STRING_BEFORE = late_pattern(r"""(?<!\\)(["'])(?:\s|\\[nrt]){0,50}\Z""")
+_REST_OF_LINE = late_pattern(r"[ \t]*[.;]?[ \t]*(?:\n|\Z)")
+_OWN_LABEL = late_pattern(WRITTEN["own_label"])
 
 ENCODED: Final = "JSON encoded twice"
 

@@ -6,11 +6,12 @@ import json
 import re
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.tables import table_json
 
 _WRITTEN: Final = json.loads(table_json("reading/refusal"))
-_REFUSAL: Final = re.compile("|".join(_WRITTEN["refusals"]), re.IGNORECASE)
-_SORRY: Final = re.compile(_WRITTEN["sorry"], re.IGNORECASE)
+_REFUSAL: Final = late_pattern("|".join(_WRITTEN["refusals"]), re.IGNORECASE)
+_SORRY: Final = late_pattern(_WRITTEN["sorry"], re.IGNORECASE)
 _LOOKED_AT: Final = 20_000
 
 

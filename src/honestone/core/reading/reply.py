@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from honestone.core.json_value import is_integer
 from honestone.core.judging.ballot import Answer, Mark, Reading, answer_problem
 from honestone.core.judging.rubric import Anchors, Item, Key, as_written
+from honestone.core.late_pattern import late_pattern
 from honestone.core.reading import json_text, thinking, tolerant_json
 from honestone.core.reading.stray_brackets import without_stray_opening
 from honestone.core.tables import table_json
@@ -395,7 +396,7 @@ _AS_BOOLEAN: Final[Mapping[str, bool]] = {
     for word in words
     for form in (word, word.upper().casefold())
 }
-_FRACTION = re.compile(
+_FRACTION = late_pattern(
     r"([-−]?\d{1,9}(?:[.,]\d{1,9})?)\s*(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)", re.IGNORECASE
 )
 

@@ -12,12 +12,13 @@ from typing import Final
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.reading import json_text, tolerant_json
 
 _STRING: Final = r'"(?:[^"\\]|\\.)*+"'
-_TOKENS: Final = re.compile(rf"{_STRING}|[{{}}\[\],:]", re.DOTALL)
-_COMMENT: Final = re.compile(r"//|/\*|#|<!--")
-_STRING_OR_COMMENT: Final = re.compile(rf"{_STRING}|({_COMMENT.pattern})", re.DOTALL)
+_TOKENS: Final = late_pattern(rf"{_STRING}|[{{}}\[\],:]", re.DOTALL)
+_COMMENT: Final = late_pattern(r"//|/\*|#|<!--")
+_STRING_OR_COMMENT: Final = late_pattern(rf"{_STRING}|({_COMMENT.pattern})", re.DOTALL)
 _CLOSES: Final = {"}": "{", "]": "["}
 # Readings are tried for each bracket; a reply with more of them, or a longer one, stays unread.
 _MAX_BRACKETS: Final = 400

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
+
 # A thinking block counts only where it begins the text: further on, the words may be a quotation.
-_THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
+_THINKING = late_pattern(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
 
 
 def without_thinking(text: str) -> tuple[str, bool]:
@@ -22,14 +24,14 @@ def without_thinking(text: str) -> tuple[str, bool]:
 
 # The end of thinking whose opening tag the server or the prompt holds. Prose that mentions such a
 # tag goes on in its line behind it, with a space before the tag or marks around it.
-_UNOPENED = re.compile(
+_UNOPENED = late_pattern(
     r"(?:</(?:think|thinking|thought|reasoning)>|\[/think\]|◁/think▷|</seed:think>)[ \t]*\n"
     r"|(?<![ \t\"'`“‘«])(?:</(?:think|thinking|thought|reasoning)>|\[/think\]|◁/think▷|</seed:think>)(?=[\w{*#`\[])",
     re.IGNORECASE,
 )
 # What each of the closing tags begins with.
 _CLOSING_MARKS: Final = ("</", "[/", "◁/")
-_OPENED = re.compile(
+_OPENED = late_pattern(
     r"<(?:think|thinking|thought|reasoning)>|\[think\]|◁think▷|<seed:think>", re.IGNORECASE
 )
 

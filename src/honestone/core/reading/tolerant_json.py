@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.tables import table_json
 
 # Deeper nesting is not a reply to anything that we ask.
@@ -57,7 +58,7 @@ def doubled_keys(value: object) -> frozenset[str]:
 
 # An opening brace that can begin an object: a key in any of the ways we understand, a comment, or
 # the end.
-OPENING = re.compile(r"""\{(?=\s*+(["'“”„}\w/#<]))""")
+OPENING = late_pattern(r"""\{(?=\s*+(["'“”„}\w/#<]))""")
 
 
 def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -111,17 +112,20 @@ class Open(Exception):
     """The text ended inside the object."""
 
 
-_SPACE = re.compile(WRITTEN["space"])
-DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
-SINGLE = re.compile(r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
-_TYPOGRAPHIC = re.compile(r"[“”„]([^“”„]*+)[“”]")
+_SPACE = late_pattern(WRITTEN["space"])
+DOUBLE = late_pattern(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+SINGLE = late_pattern(r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
+_TYPOGRAPHIC = late_pattern(r"[“”„]([^“”„]*+)[“”]")
 _QUOTED = {'"': DOUBLE, "'": SINGLE}
-_BARE_KEY = re.compile(r"[A-Za-z_]\w*+")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.])")
-_WORD = re.compile(r"-?[A-Za-z]++(?!\w)")
+_BARE_KEY = late_pattern(r"[A-Za-z_]\w*+")
+_NUMBER = late_pattern(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.])")
+_WORD = late_pattern(r"-?[A-Za-z]++(?!\w)")
 # Behind a bracket that closes nothing: the next entry of a list, or the next key of an object.
-_AFTER_STRAY: Final = {"]": re.compile(r"\s*+,\s*+\{"), "}": re.compile(r"\s*+(?:,\s*+[\"'“]|\})")}
-_CUT_SCALAR = re.compile(r"[-+.\w]*+\Z")
+_AFTER_STRAY: Final = {
+    "]": late_pattern(r"\s*+,\s*+\{"),
+    "}": late_pattern(r"\s*+(?:,\s*+[\"'“]|\})"),
+}
+_CUT_SCALAR = late_pattern(r"[-+.\w]*+\Z")
 _WORDS: Final[dict[str, object]] = {
     "true": True,
     "false": False,
@@ -131,7 +135,7 @@ _WORDS: Final[dict[str, object]] = {
     "None": None,
     **{word: Unusable(word) for word in ("NaN", "Infinity", "-Infinity")},
 }
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_ESCAPE = late_pattern(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _ESCAPES: Final = {
     "n": "\n",
     "t": "\t",
@@ -300,7 +304,7 @@ class Tolerant:
         return _joined_surrogates(_ESCAPE.sub(one, inside))
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = late_pattern("[\ud800-\udfff]")
 
 
 def _joined_surrogates(text: str) -> str:

@@ -7,7 +7,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_SECRET: Final = re.compile(
+from honestone.core.late_pattern import late_pattern
+
+_SECRET: Final = late_pattern(
     r"key|token|secret|passw|passphrase|credential|auth|cookie|session", re.IGNORECASE
 )
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.record.secret_names import looks_secret
 
 _ENDINGS: Final = (".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".kdbx", ".ppk")
@@ -21,19 +22,19 @@ _NAMES: Final = frozenset(
     .boto .s3cfg .my.cnf .mylogin.cnf .vault-token .terraformrc auth.json kubeconfig token.json rootkey.csv
     """.split()
 )
-_ENVIRONMENT: Final = re.compile(r"\.env.*|.*\.env(?:[.-].*)?")
-_SSH: Final = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*")
-_WORDS: Final = re.compile(
+_ENVIRONMENT: Final = late_pattern(r"\.env.*|.*\.env(?:[.-].*)?")
+_SSH: Final = late_pattern(r"id_(?:rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*")
+_WORDS: Final = late_pattern(
     r"(?:^|[^a-z])(?:service[-_. ]?account|client[-_. ]?secrets?|adminsdk|credentials?|secrets?|access[-_. ]?keys?|api[-_. ]?keys?"
     r"|private[-_. ]?keys?|passwords?|kubeconfig)(?:[^a-z]|$)"
 )
-_DATA: Final = re.compile(
+_DATA: Final = late_pattern(
     r"(?:[^.]*|.*\.(?:json|ya?ml|toml|csv|txt|ini|cfg|conf|xml|properties|plist))"
 )
 _FOLDERS: Final = frozenset({".aws", ".ssh", ".gnupg", ".azure", ".kube", ".secrets"})
 # Bytes that are looked at: keys are in small files, and a large one is data.
 MOST_READ: Final = 4_000_000
-_MARKS: Final = re.compile(
+_MARKS: Final = late_pattern(
     rb"-----BEGIN (?:[A-Z0-9 ]{0,30} )?PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d"
     rb"|_authToken\s*=\s*[^\s$]|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}"
     rb"|\bglpat-[A-Za-z0-9_-]{16,}|\bxox[abprs]-[A-Za-z0-9-]{10,}|\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}|\bAIza[A-Za-z0-9_-]{30,}"
@@ -41,21 +42,21 @@ _MARKS: Final = re.compile(
     rb"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
 )
 # `NAME=value`, `name: value`, `"name": "value"`; in a URL the password.
-_PAIR: Final = re.compile(
+_PAIR: Final = late_pattern(
     rb"""["']?([A-Za-z_][A-Za-z0-9_.-]{1,60})["']?\s*(?::=|[:=])\s*(?:["']([^"'\s]{8,400})["']|([^\s"'#;,(){}\[\]<>$]{8,400}))"""
 )
-_IN_ADDRESS: Final = re.compile(
+_IN_ADDRESS: Final = late_pattern(
     rb"[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>{}$]{0,80}:([^\s/@\"'<>{}$]{6,200})@"
 )
 # Names that only sound so.
-_NO_SECRET: Final = re.compile(
+_NO_SECRET: Final = late_pattern(
     r"author|keyword|monkey|tokeni[sz]|tokens$|[_-]?ids?$|public|count|length|path$|file$|url$",
     re.IGNORECASE,
 )
 # Bits a character, below which a value is a word, a path or a number and not drawn at random.
 _LEAST_BITS: Final = 3.0
 _LEAST_LENGTH: Final = 16
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = late_pattern(
     r"example|placeholder|change[-_]?me|your[-_]|dummy|sample|redacted|xxxx|\*\*\*|\.\.\.|localhost",
     re.IGNORECASE,
 )

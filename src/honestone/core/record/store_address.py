@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from honestone.core.errors import StoreError
+from honestone.core.late_pattern import late_pattern
 
 POSTGRESQL: Final = "postgresql"
 # Seconds that a command under way waits for a store that does not answer.
@@ -19,14 +20,14 @@ PATIENCE: Final = 600.0
 HEARTBEAT: Final = 10.0
 SHORTEST_HEARTBEAT: Final = 0.5
 _HINT: Final = "a shared store is named postgresql://USER@HOST:PORT/DATABASE; the password comes from PGPASSWORD or ~/.pgpass"
-_KIND: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)
+_KIND: Final = late_pattern(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)
 # What PostgreSQL's own tools take too, and nobody calls a folder: `host=db password=...`,
 # `//user:password@db/runs`.
-_PARAMETERS: Final = re.compile(
+_PARAMETERS: Final = late_pattern(
     r"(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service|connect_timeout|application_name|options|ssl\w+)\s*=",
     re.IGNORECASE,
 )
-_LOGIN: Final = re.compile(r":[^/@]*@")
+_LOGIN: Final = late_pattern(r":[^/@]*@")
 _SECRET: Final = ("password", "sslpassword", "passfile")
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from honestone.core.artifact import Entry, Version, as_text
 from honestone.core.editing.proposal import touched
+from honestone.core.late_pattern import late_pattern
 from honestone.core.skill.skill_file import SKILL_FILE, entries, is_plain, split
 
 
@@ -33,11 +34,11 @@ _DATA_THAT_RUNS: Final = frozenset(
     {"package.json", "pyproject.toml", "settings.json", "hooks.json", "mcp.json"}
 )
 # Keys of front matter that say what a skill may use or run.
-_POWERS: Final = re.compile(
+_POWERS: Final = late_pattern(
     r"allowed|tools|hooks|permission|mcp|command|agent|model", re.IGNORECASE
 )
 # Agent CLIs run such a command when they load the text.
-_RUNS_WHEN_LOADED: Final = re.compile(r"^[ \t>*-]*!`|[ \t(]!`[^`\n]+`", re.MULTILINE)
+_RUNS_WHEN_LOADED: Final = late_pattern(r"^[ \t>*-]*!`|[ \t(]!`[^`\n]+`", re.MULTILINE)
 
 
 def risk_of(old: Version, new: Version) -> Risk:
@@ -109,7 +110,7 @@ class Category(StrEnum):
 NEEDS_A_PERSON: Final = frozenset({Category.PROMPT, Category.WORKFLOW, Category.TESTS})
 
 _TEST_FOLDERS: Final = frozenset({"tests", "test", "fixtures", "evals"})
-_GUARD: Final = re.compile(
+_GUARD: Final = late_pattern(
     r"\b(?:never|must not|do not|don't|not to use|limit(?:s|ations?)?|guard ?rails?|anti-?patterns?|safety|avoid)\b",
     re.IGNORECASE,
 )

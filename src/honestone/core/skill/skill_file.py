@@ -12,6 +12,7 @@ from math import isfinite
 from msgspec import Struct
 
 from honestone.core.artifact import Version, as_text
+from honestone.core.late_pattern import late_pattern
 
 SKILL_FILE = "SKILL.md"
 
@@ -43,11 +44,11 @@ def skill_name(text: str, folder: str) -> str:
     return name if re.fullmatch(r"[\w][\w.-]*", name) else folder
 
 
-_FENCE = re.compile(r"---[ \t]*(?:\r\n|\n|\Z)")
-_END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\Z)", re.M)
-_KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?=[ \t\r\n]|\Z)")
-_PLAIN = re.compile(r"[A-Za-z](?:[\w ,.()/+-]*[\w.)])?")
-_NOT_TEXT = re.compile(r"(?i)true|false|yes|no|on|off|null|y|n")
+_FENCE = late_pattern(r"---[ \t]*(?:\r\n|\n|\Z)")
+_END = late_pattern(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\Z)", re.M)
+_KEY = late_pattern(r"([A-Za-z_][\w.-]*)[ \t]*:(?=[ \t\r\n]|\Z)")
+_PLAIN = late_pattern(r"[A-Za-z](?:[\w ,.()/+-]*[\w.)])?")
+_NOT_TEXT = late_pattern(r"(?i)true|false|yes|no|on|off|null|y|n")
 _MAX_DEPTH = 20
 
 
@@ -169,11 +170,11 @@ def _require_plain_data(value: object, depth: int) -> None:
         _require_plain_data(one, depth + 1)
 
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
-_CLOSING = re.compile(r"(?:\A|(?<=[ \t]))#+\Z")
-_CODE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
+_HEADING = late_pattern(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
+_CLOSING = late_pattern(r"(?:\A|(?<=[ \t]))#+\Z")
+_CODE = late_pattern(r" {0,3}(`{3,}|~{3,})(.*)$")
 # How a line of content begins that is written as it is; any other becomes an entry of a list.
-_WRITTEN = re.compile(r"\s|[-*+] |\d+[.)] |[#|>]|```|~~~|\Z")
+_WRITTEN = late_pattern(r"\s|[-*+] |\d+[.)] |[#|>]|```|~~~|\Z")
 
 
 class Section(Struct, frozen=True):

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from honestone.core.artifact import Version
+from honestone.core.late_pattern import late_pattern
 from honestone.core.skill.skill_file import (
     SKILL_FILE,
     entries,
@@ -91,10 +92,10 @@ def _line_of_key(text: str, key: str) -> int:
     return 1
 
 
-_WHEN: Final = re.compile(
+_WHEN: Final = late_pattern(
     r"(?i)\b(?:when(?:ever)?|if|for|use(?:d)?\s+(?:to|it|this|for)|trigger|asks?|before|after|while)\b|当|时|用于|使用|适用|触发|때|경우|위해|사용|とき|場合|際"
 )
-_WHEN_HEADING: Final = re.compile(
+_WHEN_HEADING: Final = late_pattern(
     r"(?i)when to use|use cases?|triggers?|何时使用|适用|使用场景|언제|사용"
 )
 
@@ -134,7 +135,9 @@ def _description(text: str, described: str) -> Iterator[StructureRemark]:
 # ------------------------------------------------------------------------------------------------
 # body
 
-_UNFINISHED: Final = re.compile(r"\b(?:TODO|TBD|FIXME|XXX)\b(?=\s*(?:[:：(\]]|$))|\blorem ipsum\b")
+_UNFINISHED: Final = late_pattern(
+    r"\b(?:TODO|TBD|FIXME|XXX)\b(?=\s*(?:[:：(\]]|$))|\blorem ipsum\b"
+)
 
 
 def _body(text: str) -> Iterator[StructureRemark]:
@@ -158,10 +161,10 @@ def _body(text: str) -> Iterator[StructureRemark]:
 # ------------------------------------------------------------------------------------------------
 # links
 
-_LINK: Final = re.compile(
+_LINK: Final = late_pattern(
     r"!?\[[^\]\n]{0,300}\]\(\s*<?([^)\s>]{1,300})>?(?:\s+[\"'][^)\n]{0,200})?\)"
 )
-_NAMED_FILE: Final = re.compile(
+_NAMED_FILE: Final = late_pattern(
     r"`((?:\./)?(?:references|scripts|assets|templates|resources|examples)/[\w./-]{1,200}\.\w{1,8})`"
 )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from honestone import ports
+from honestone.core.late_pattern import late_pattern
 
 
 def voter(judge: ports.Judge, folder: Path = Path()) -> object:
@@ -18,12 +18,12 @@ def voter(judge: ports.Judge, folder: Path = Path()) -> object:
     ) else None
 
 
-_INTERPRETERS: Final = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
+_INTERPRETERS: Final = late_pattern(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
 _LAUNCHERS: Final = frozenset(
     {"env", "nice", "nohup", "timeout", "stdbuf", "setsid", "ionice", "time", "command", "exec"}
 )
 # What a launcher takes before the program: options, variables, numbers and durations.
-_OF_LAUNCHERS: Final = re.compile(r"-.*|\w+=.*|[\d.]+[smhd]?")
+_OF_LAUNCHERS: Final = late_pattern(r"-.*|\w+=.*|[\d.]+[smhd]?")
 
 
 def unwrapped(identity: object, folder: Path) -> object:
@@ -71,9 +71,9 @@ def _script_named(words: Sequence[str], folder: Path) -> Sequence[str]:
     return words
 
 
-_TAKES_CODE_LAST: Final = re.compile(r"-[a-zA-Z]*[cm]")
+_TAKES_CODE_LAST: Final = late_pattern(r"-[a-zA-Z]*[cm]")
 # What makes a line of a shell more than one plain command.
-_OF_SHELLS: Final = re.compile(r"[;&|<>$`(){}*?~\n\\]|^\s*\w+=")
+_OF_SHELLS: Final = late_pattern(r"[;&|<>$`(){}*?~\n\\]|^\s*\w+=")
 
 
 def _after_launchers(words: Sequence[str]) -> int:

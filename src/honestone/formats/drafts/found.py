@@ -26,6 +26,7 @@ from honestone.core.judging.rubric import (
     free_id,
     slug,
 )
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE
 from honestone.formats.rubric.rubric_file import DRAFT_LINE
 from honestone.formats.rubric.rubric_write import dump_draft
@@ -223,8 +224,8 @@ def _short(text: str) -> str:
 
 # Thousands are parted by commas, spaces or apostrophes; `2,5` and `0,125` have a comma before their
 # decimals.
-_THOUSANDS: Final = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:[,'’\u00a0\u202f ]\d{3})+(?![\d,])")
-_NUMBER: Final = re.compile(
+_THOUSANDS: Final = late_pattern(r"(?<![\d.,])[1-9]\d{0,2}(?:[,'’\u00a0\u202f ]\d{3})+(?![\d,])")
+_NUMBER: Final = late_pattern(
     r"[\s(\[/~≈]*(\d{1,9}(?:[.,]\d{1,6})?)(?:\s*/\s*(\d{1,6}))?\s*(?:%|percent|points?|pts?\.?|marks?|점)?[\s)\].]*",
     re.IGNORECASE,
 )

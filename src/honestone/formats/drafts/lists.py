@@ -8,20 +8,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, number_in
 from honestone.formats.drafts.tables import NO_HEADING, criteria_in, plain
 
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
-_ENTRY: Final = re.compile(
+_HEADING: Final = late_pattern(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
+_ENTRY: Final = late_pattern(
     r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[([ xX])\][ \t]*)?(\S.*)|([ \t]*)[☐☑☒□][ \t]*(\S.*)"
 )
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
-_RULE: Final = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
-_WEIGHT: Final = re.compile(
+_FENCE: Final = late_pattern(r" {0,3}(`{3,}|~{3,})")
+_RULE: Final = late_pattern(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
+_WEIGHT: Final = late_pattern(
     r"(?P<name>.*?\S)\s*(?:[(\[]\s*(?P<in>[^()\[\]]{1,25})[)\]]|[-–—:,]\s*(?P<behind>\d[\d.,]*\s*(?:%|points?|pts?|marks?)))\s*:?\s*(?P<rest>.*)"
 )
-_UNIT: Final = re.compile(r"%|percent|points?|pts?|marks?|점|weight", re.IGNORECASE)
-_ABOUT: Final = re.compile(
+_UNIT: Final = late_pattern(r"%|percent|points?|pts?|marks?|점|weight", re.IGNORECASE)
+_ABOUT: Final = late_pattern(
     r"\b(?:rubric|criteri|checklist|grading|assess|evaluat|requirement|review|marking|scoring|must|quality)|기준|채점|평가",
     re.IGNORECASE,
 )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final, TypeAlias
 
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.drafts.found import (
     LEFT_OUT,
     FoundCriterion,
@@ -26,7 +27,7 @@ NO_HEADING: Final = "first column"
 
 _NUMBER = r"(\d{1,4}(?:\.\d{1,3})?)\s*(?:points?|pts?\.?|marks?|점)?"
 # A heading that is a level of a scale: `4`, `Excellent (4)`, `4 - Excellent`, `Excellent: 4`.
-_LEVEL: Final = re.compile(
+_LEVEL: Final = late_pattern(
     rf"(?:(?:level|score|grade|rating|stufe|nivel)?\s*{_NUMBER}|(.*\S)\s*[(\[]\s*{_NUMBER}\s*[)\]]"
     rf"|{_NUMBER}\s*[-–—:=.)]\s*(\D.*)|(.*\D)\s*[-–—:=]\s*{_NUMBER})",
     re.IGNORECASE,

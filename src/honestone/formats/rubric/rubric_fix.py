@@ -21,14 +21,15 @@ from honestone.core.authoring.lint.ids import ids as id_remarks
 from honestone.core.authoring.lint.numbers import groups_of, weight_of, weights_sum
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.fields import VERSION
 from honestone.formats.rubric.rubric_file import RubricSource, parse_rubric
 from honestone.formats.syntax.yaml_lines import number_text, scalar
 
 Steps: TypeAlias = tuple[str | int, ...]
 
-_LINE_END: Final = re.compile("\r\n|\r|\n|\x85|\u2028|\u2029")
-_JSON_LINE_END: Final = re.compile("\r\n|\r|\n")
+_LINE_END: Final = late_pattern("\r\n|\r|\n|\x85|\u2028|\u2029")
+_JSON_LINE_END: Final = late_pattern("\r\n|\r|\n")
 
 
 class Change(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 from honestone.core.checking.checks import KINDS
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.nodes import MapKey, Node, scalar
 
 # Characters that one text may grow to.
@@ -23,8 +24,8 @@ Path: TypeAlias = tuple[MapKey, ...]
 # Notes what cannot be filled in: message, path of the text, hint.
 Refuse: TypeAlias = Callable[[str, Path, str], None]
 
-_HOLE: Final = re.compile(r"\{\{([^{}]*)\}\}|\{\{|\{%[^%]{0,40}")
-_NAME: Final = re.compile(r"[^\W\d][\w-]*")
+_HOLE: Final = late_pattern(r"\{\{([^{}]*)\}\}|\{\{|\{%[^%]{0,40}")
+_NAME: Final = late_pattern(r"[^\W\d][\w-]*")
 # Keys below which there are keys of our formats again; below all others there is only what the
 # person wrote.
 _WITHIN: Final = frozenset("input content reference rubric criteria items checks check".split())

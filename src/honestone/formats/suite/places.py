@@ -4,12 +4,13 @@ number in memory.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
+
 _COLUMN_BITS: Final = 32
-_HERE: Final = re.compile(r"([1-9][0-9]{0,8}):([1-9][0-9]{0,8})")
+_HERE: Final = late_pattern(r"([1-9][0-9]{0,8}):([1-9][0-9]{0,8})")
 
 
 class Places(Mapping[str, str]):

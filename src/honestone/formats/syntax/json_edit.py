@@ -5,15 +5,15 @@ last is cut out exactly.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from honestone.core.json_value import Json, after_space, members_of
+from honestone.core.late_pattern import late_pattern
 
 JsonPath = tuple[str | int, ...]
 
-_MARGIN: Final = re.compile(r"\r?\n[ \t]*\Z")
+_MARGIN: Final = late_pattern(r"\r?\n[ \t]*\Z")
 
 
 def read_object(text: str) -> dict[str, Json]:

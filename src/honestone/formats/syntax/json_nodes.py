@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterator
@@ -21,6 +20,7 @@ from typing import Any, Final, NoReturn, SupportsIndex, cast
 from weakref import finalize
 
 from honestone.core.errors import FileError
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.nodes import (
     MAX_DEPTH,
     DrawnKey,
@@ -32,10 +32,10 @@ from honestone.formats.syntax.nodes import (
     whole_text,
 )
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
-_WORD = re.compile(r"-?[A-Za-z]+")
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_SPACE = late_pattern(r"[ \t\r\n]*")
+_NUMBER = late_pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_WORD = late_pattern(r"-?[A-Za-z]+")
+_LINE_END = late_pattern(r"\r\n|\r|\n")
 _string = cast(Callable[[str, int, bool], tuple[str, int]], json.decoder.scanstring)  # type: ignore[attr-defined]
 _scan = cast(Callable[[str, int], tuple[object, int]], json.JSONDecoder().scan_once)  # type: ignore[attr-defined]
 # Characters of a text from which on its nodes are worth sparing.

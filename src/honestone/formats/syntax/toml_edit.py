@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from honestone.core.json_value import Json
+from honestone.core.late_pattern import late_pattern
 
-_HEAD = re.compile(r"^[ \t]*\[", re.M)
-_REMARKS = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)*(?:^[ \t]*#[^\n]*)?\Z", re.M)
+_HEAD = late_pattern(r"^[ \t]*\[", re.M)
+_REMARKS = late_pattern(r"(?:^[ \t]*(?:#[^\n]*)?\n)*(?:^[ \t]*#[^\n]*)?\Z", re.M)
 
 
 def read_table(text: str, group: str, name: str) -> Json:

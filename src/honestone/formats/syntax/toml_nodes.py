@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.marked import Marked
 from honestone.formats.syntax.nodes import (
     MAX_DEPTH,
@@ -78,8 +79,8 @@ def _longest_number(text: str) -> Spot:
 
 
 _NAME: Final = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
-_TABLE: Final = re.compile(rf"\s*(\[{{1,2}})\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*\]")
-_KEY: Final = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=\s*")
+_TABLE: Final = late_pattern(rf"\s*(\[{{1,2}})\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*\]")
+_KEY: Final = late_pattern(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=\s*")
 
 
 def _places(text: str) -> Iterator[tuple[tuple[MapKey, ...], Spot, Spot]]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from honestone.core.errors import RubricError
+from honestone.core.late_pattern import late_pattern
 
 
 def entry(lines: list[str]) -> list[str]:
@@ -62,8 +63,8 @@ def _can_stand_as_block(lines: list[str]) -> bool:
 # scalars
 
 # Words that YAML or one of its older readers takes for something else than text.
-_TAKEN = re.compile(r"true|false|null|yes|no|on|off|y|n", re.IGNORECASE)
-_PLAIN = re.compile(r"(?:\.{0,2}/)?[^\W\d_].*", re.DOTALL)
+_TAKEN = late_pattern(r"true|false|null|yes|no|on|off|y|n", re.IGNORECASE)
+_PLAIN = late_pattern(r"(?:\.{0,2}/)?[^\W\d_].*", re.DOTALL)
 
 
 def scalar(text: str) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 from honestone.core.artifact import as_text
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Criterion, free_id, slug
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.project import may_read, repository_of
@@ -172,7 +173,7 @@ def _skipped(entry: FileEntry, id: str, own: Mapping[str, object]) -> None:
 
 
 # Names of keys that say what an output is measured by.
-_MEASURES: Final = re.compile(
+_MEASURES: Final = late_pattern(
     r"(?i)expect|must|should|requir|forbid|criteri|rubric|check|assert|verif|valid|success|gold|pass|rout"
 )
 
@@ -310,7 +311,7 @@ _JUDGES: Final = words(
 
 # Types of assertions that code answers, in their words; and those words with the keys that hold
 # what is looked for.
-_TYPE: Final = re.compile(
+_TYPE: Final = late_pattern(
     r"(?:(?:content|output|text|response)-)?(not-|does-not-)?(contains?|includes?|regex|matches)(-any|-all)?(-absent)?"
 )
 _LOOKED_FOR: Final = ("value", "values", "pattern", "regex")

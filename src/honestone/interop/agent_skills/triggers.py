@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.source import SuiteSource
 from honestone.formats.syntax.document import Document
@@ -86,7 +87,7 @@ def _group(key: object) -> bool | None:
     return None if match is None else not (match[1] or match[2])
 
 
-_GROUP: Final = re.compile(
+_GROUP: Final = late_pattern(
     r"(?:should |must |does |do )?(?:(not |no |non )?(?:triggers?|triggering|activate)|positives?|(negatives?))"
     r"(?: queries| cases| examples| prompts| triggers| tests)?"
 )
@@ -139,7 +140,7 @@ def says_trigger(value: object) -> bool | None:
     return None if match is None else not (match[1] or match[2])
 
 
-_TRIGGER: Final = re.compile(
+_TRIGGER: Final = late_pattern(
     r"(?:should )?(no |not |do not |does not |should not )?triggers?|true|yes|positive|(false|no|negative)"
 )
 

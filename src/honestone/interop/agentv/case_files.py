@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from honestone.core.errors import FileError
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.project import require_readable
 from honestone.formats.syntax.document import Document
 from honestone.formats.syntax.marked import read_marked
@@ -27,8 +28,8 @@ CASE_FILES: Final = ("case.yaml", "case.yml")
 # The folder next to a case's file that is its workspace.
 WORKSPACE: Final = "workspace"
 MAX_FILES: Final = 10_000
-_PATTERN: Final = re.compile(r"[*?\[]")
-_PROGRAM: Final = re.compile(r"\.(?:[mc]?js|[mc]?ts|py)(?::[^/\\:]+)?$", re.IGNORECASE)
+_PATTERN: Final = late_pattern(r"[*?\[]")
+_PROGRAM: Final = late_pattern(r"\.(?:[mc]?js|[mc]?ts|py)(?::[^/\\:]+)?$", re.IGNORECASE)
 
 
 class Found(Struct, frozen=True):

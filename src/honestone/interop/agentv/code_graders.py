@@ -5,7 +5,6 @@ programs.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from honestone.core.checking.check_problems import check_problem
 from honestone.core.checking.checks import KINDS
 from honestone.core.judging.rubric import Check, as_written
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.reader import FileEntry, shown, words
 from honestone.interop.agentv.dialect import TABLES, Dialect
 from honestone.interop.agentv.places import Container
@@ -102,7 +102,7 @@ def _texts_reader(kind: str) -> _Read:
 
 
 # What a pattern says in JavaScript of ASCII alone, and in Python of all letters and digits.
-ASCII_CLASSES: Final = re.compile(r"\\[wWdDbB]")
+ASCII_CLASSES: Final = late_pattern(r"\\[wWdDbB]")
 
 
 def _regex(take: FileEntry, frame: Frame) -> Checks | None:

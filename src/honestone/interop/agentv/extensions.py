@@ -4,20 +4,20 @@ and the rules for agents.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.reader import FileEntry, shown
 from honestone.interop.agentv.text import Texts
 
 _BEFORE: Final = ("beforeAll", "beforeEach")
 _AFTER: Final = ("afterEach", "afterAll")
-_RULES: Final = re.compile(rf"agentv:agent-rules(?::(?:{'|'.join((*_BEFORE, *_AFTER))}))?")
-_FUNCTION: Final = re.compile(rf"file://(.+):({'|'.join((*_BEFORE, *_AFTER))})")
+_RULES: Final = late_pattern(rf"agentv:agent-rules(?::(?:{'|'.join((*_BEFORE, *_AFTER))}))?")
+_FUNCTION: Final = late_pattern(rf"file://(.+):({'|'.join((*_BEFORE, *_AFTER))})")
 # What Node.js runs: the function is called with what AgentV tells it, and is waited for.
 _CALL: Final = (
     'const [file, name] = process.argv.slice(1), eval_dir = process.env.HONESTONE_SUITE, url = require("node:url");'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 
 from honestone.core.errors import FileError
 from honestone.core.judging.rubric import as_written
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import CaseWorkspace, is_url
 from honestone.formats.syntax.marked import read_marked
 from honestone.formats.syntax.nodes import MapKey
@@ -198,7 +198,7 @@ def _repositories(
     return git, ref, tuple(lines)
 
 
-_GITHUB: Final = re.compile(r"[\w.-]+/[\w.-]+")
+_GITHUB: Final = late_pattern(r"[\w.-]+/[\w.-]+")
 
 
 def _address(repo: FileEntry) -> str | None:

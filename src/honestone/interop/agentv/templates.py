@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from honestone.core.errors import UsageError
+from honestone.core.late_pattern import late_pattern
 from honestone.core.record.secret_names import looks_secret
 from honestone.core.suite.case import Case
 from honestone.formats.source import Loss
@@ -22,10 +23,10 @@ from honestone.formats.syntax.reader import FileEntry, FileReading
 from honestone.interop.agentv.text import Variables, looked_up, placeholders, plain
 from honestone.interop.environment import HINT, is_set, variable, why_not
 
-_HOLE: Final = re.compile(
+_HOLE: Final = late_pattern(
     r"""\{\{-?\s*(env|vars)\.([A-Za-z_]\w*)\s*(?:\|\s*default\(\s*(?:"([^"{}]*)"|'([^'{}]*)')\s*\)\s*)?-?\}\}"""
 )
-_ENV: Final = re.compile(r"\{\{-?\s*(env\.[^{}]{0,80}?)\s*-?\}\}")
+_ENV: Final = late_pattern(r"\{\{-?\s*(env\.[^{}]{0,80}?)\s*-?\}\}")
 # Characters that all texts of a file together may come to once their variables are filled in.
 MAX_FILLED_IN_ALL: Final = 50_000_000
 _SECRET_HINT: Final = "write the text itself: a file does not choose which keys models are shown"

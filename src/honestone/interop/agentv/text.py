@@ -20,6 +20,7 @@ from honestone.core.judging.images import (
     written_image,
     written_images,
 )
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.project import repository_of
 from honestone.formats.syntax.marked import read_text
@@ -27,9 +28,9 @@ from honestone.formats.syntax.reader import FileEntry, FileReading, Steps, liste
 from honestone.interop.agentv.dialect import TABLES
 from honestone.interop.sibling_files import ImageBudget, data_url
 
-_PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
+_PLACEHOLDER: Final = late_pattern(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
 _PROGRAM: Final = (".ts", ".js", ".mjs", ".cjs", ".mts", ".py", ".sh")
-_LOOKS_LIKE_PATH: Final = re.compile(
+_LOOKS_LIKE_PATH: Final = late_pattern(
     r"(?:file://)?\S+\.(?:md|markdown|txt|j2|njk|prompt|ts|js|mjs|cjs|mts|py|sh)"
 )
 

@@ -5,7 +5,6 @@ samples and as checks.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -15,6 +14,7 @@ from honestone.core.checking.script import Script
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Json
 from honestone.core.judging.rubric import Check, Criterion
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import Case, Suite
 from honestone.formats.source import SuiteSource
 from honestone.formats.syntax.document import Document, MarkedLine, RunCode
@@ -24,9 +24,9 @@ from honestone.interop.criteria import MAJORITY, check_criterion, gated, undecid
 from honestone.interop.inspect_dataset.samples import FORMATS, TABLES, sample_case
 from honestone.interop.sibling_files import SiblingFiles
 
-_IMPORT: Final = re.compile(r"(?m)^\s*(?:from|import)\s+inspect_ai\b")
-_TASK: Final = re.compile(r"(?m)^\s*@task\b|\bTask\(")
-_DATASET: Final = re.compile(r"""\b(?:json|csv)_dataset\(\s*["']([^"'\n]{1,200})["']""")
+_IMPORT: Final = late_pattern(r"(?m)^\s*(?:from|import)\s+inspect_ai\b")
+_TASK: Final = late_pattern(r"(?m)^\s*@task\b|\bTask\(")
+_DATASET: Final = late_pattern(r"""\b(?:json|csv)_dataset\(\s*["']([^"'\n]{1,200})["']""")
 
 
 def signs_of_task(document: Document) -> int:

@@ -20,6 +20,7 @@ from honestone.core.checking.javascript.patterns import NotTranslated, compile_j
 from honestone.core.checking.script import Language, Script
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.rubric import Criterion, as_written, slug
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO
 from honestone.formats.source import Loss
 from honestone.formats.syntax.reader import (
@@ -586,7 +587,9 @@ def _set(at: FileEntry, scope: Scope) -> Criterion | None:
 # -------------------------------------------------------------------------------------------------
 # in one cell
 
-_CELL: Final = re.compile(r"(not-)?([a-z][a-z:-]*?)(?:\((-?\d+(?:\.\d+)?)\))?(?::(.*))?", re.DOTALL)
+_CELL: Final = late_pattern(
+    r"(not-)?([a-z][a-z:-]*?)(?:\((-?\d+(?:\.\d+)?)\))?(?::(.*))?", re.DOTALL
+)
 _SHORT: Final = {"grade": "llm-rubric", "fn": "javascript", "eval": "javascript"}
 
 

@@ -16,6 +16,7 @@ from honestone.core.errors import UsageError
 from honestone.core.json_value import Json
 from honestone.core.judging.images import IMAGE_MARK, written_images
 from honestone.core.judging.rubric import free_id, slug
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import AttemptRule, Case, Message
 from honestone.formats.syntax.reader import Cases, FileReading, Steps
 from honestone.interop.criteria import as_text, gated, undecided
@@ -43,7 +44,7 @@ from honestone.interop.promptfoo.templates import fill
 # Characters that all prompts together may come to once their variables are filled in.
 MAX_FILLED_IN_ALL: Final = 50_000_000
 
-_DATA_URL: Final = re.compile(r"(?m)^[ \t]*(data:image/[\w.+-]+;base64,[\w+/=]+)[ \t]*$")
+_DATA_URL: Final = late_pattern(r"(?m)^[ \t]*(data:image/[\w.+-]+;base64,[\w+/=]+)[ \t]*$")
 # What assertions about a context read without a template.
 _READ_BY_NAME: Final = frozenset(("context", "query"))
 _VARIABLES: Final = HINT

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from honestone.core.checking.script import Script
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import Json, is_number
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.source import Loss
 from honestone.formats.syntax.csv_rows import csv_rows
 from honestone.formats.syntax.document import Document, MarkedLine
@@ -507,7 +508,7 @@ def is_several(value: object) -> bool:
 
 
 # A column with the threshold of one expected value, by its number.
-_THRESHOLD: Final = re.compile(r"__config:__expected(\d*):threshold")
+_THRESHOLD: Final = late_pattern(r"__config:__expected(\d*):threshold")
 
 _WARNS: Final = "promptfoo warns of it and reads on; --accept-loss leaves it out"
 

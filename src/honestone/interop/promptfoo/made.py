@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 from honestone.core.checking.script import Script
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import Json
+from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.document import Fetch, RunCode
 from honestone.formats.syntax.marked import Marked, parse_marked
 from honestone.formats.syntax.reader import FileReading, Steps, shown
@@ -101,7 +102,7 @@ def rows_of_dataset(address: str, fetch: Fetch) -> list[Json]:
 MOST_ROWS: Final = 10_001
 _DATASETS: Final = "huggingface://datasets/"
 _ROWS: Final = "https://datasets-server.huggingface.co/rows"
-_SHEET: Final = re.compile(r"https://docs\.google\.com/spreadsheets/d/[\w-]+(?=[/?#]|$)")
+_SHEET: Final = late_pattern(r"https://docs\.google\.com/spreadsheets/d/[\w-]+(?=[/?#]|$)")
 
 
 def may_be_fetched(address: str) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 
 from honestone.core.json_value import is_number, visible
+from honestone.core.late_pattern import late_pattern
 from honestone.core.record.secret_names import looks_secret
 from honestone.interop.environment import variable, why_not
 
@@ -33,10 +34,10 @@ MAX_TEMPLATE: Final = 100_000
 MAX_STEPS: Final = 100_000
 MAX_SECONDS: Final = 5.0
 
-_HOLE: Final = re.compile(r"\{\{-?\s*([^{}]{0,300}?)\s*-?\}\}")
-_NAME: Final = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[\w$]+|\[\d+\])*")
-_STEP: Final = re.compile(r"[\w$-]+")
-_MORE: Final = re.compile(r"\{%[^{}]{0,60}|\{#[^{}]{0,60}|\{\{[^{}]{0,60}")
+_HOLE: Final = late_pattern(r"\{\{-?\s*([^{}]{0,300}?)\s*-?\}\}")
+_NAME: Final = late_pattern(r"[A-Za-z_$][\w$-]*(?:\.[\w$]+|\[\d+\])*")
+_STEP: Final = late_pattern(r"[\w$-]+")
+_MORE: Final = late_pattern(r"\{%[^{}]{0,60}|\{#[^{}]{0,60}|\{\{[^{}]{0,60}")
 
 
 _NONE: Final[Mapping[str, str]] = {}

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Criterion, Item, Rubric, problems, slug
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ZERO, exact
 from honestone.formats.rubric.rubric_file import UncheckedRubric
 from honestone.formats.source import ForeignRubric, SourceErrors
@@ -27,8 +28,8 @@ from honestone.interop.reader import Formats, Reader
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
-HEADING: Final = re.compile(r"(?m)^#{1,6}[ \t].*\bEvaluation Contract\b")
-REPORT: Final = re.compile(
+HEADING: Final = late_pattern(r"(?m)^#{1,6}[ \t].*\bEvaluation Contract\b")
+REPORT: Final = late_pattern(
     r"(?mi)^#{1,6}[ \t].*\b(?:rubric-loop|rulph)\b|^#{1,6}[ \t]+(?:Score History|Final Scores)\b"
 )
 FROM_0_TO_100: Final = {ZERO: "not met at all", Fraction(100): "met in full"}
@@ -37,9 +38,9 @@ _MAX_ROUNDS: Final = r"max(?:imum|\.)?[ _-]rounds"
 # As `--rounds` takes them.
 _MOST_ROUNDS: Final = 100
 _BOX: Final = "□☐☑☒■▢"
-_BOXED: Final = re.compile(rf"(?:^|\s*·?\s*)(?:[{_BOX}]|-?\s*\[[ xX]\])\s*")
-_LEVEL: Final = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*[:=]\s*(.+)", re.DOTALL)
-_BAR: Final = re.compile(r"(?<!\d)(\d{1,9}(?:\.\d{1,9})?)(?!\d)\s*(?:/\s*100|%|points?)?")
+_BOXED: Final = late_pattern(rf"(?:^|\s*·?\s*)(?:[{_BOX}]|-?\s*\[[ xX]\])\s*")
+_LEVEL: Final = late_pattern(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*[:=]\s*(.+)", re.DOTALL)
+_BAR: Final = late_pattern(r"(?<!\d)(\d{1,9}(?:\.\d{1,9})?)(?!\d)\s*(?:/\s*100|%|points?)?")
 
 
 # ----------------------------------------------------------------------------------------------------

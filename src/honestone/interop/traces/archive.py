@@ -9,7 +9,6 @@ it to the package zstandard (the extra `inspect`).
 from __future__ import annotations
 
 import io
-import re
 import struct
 import zipfile
 import zlib
@@ -20,13 +19,14 @@ from typing import Final
 
 from honestone.core.errors import FileError
 from honestone.core.json_value import visible
+from honestone.core.late_pattern import late_pattern
 
 # Of an archive, and of all that is unpacked from it.
 MAX_BYTES: Final = 100_000_000
 MAX_MEMBERS: Final = 200_000
 MAGIC: Final = b"PK\x03\x04"
 _ZSTD: Final = 93
-_SAMPLE: Final = re.compile(r"samples/[^/]+\.json")
+_SAMPLE: Final = late_pattern(r"samples/[^/]+\.json")
 # What of a member's own header matters: its mark, and how long its name and its extra field are.
 _HEADER: Final = struct.Struct("<4s22xHH")
 _JSON_HINT: Final = "inspect log convert --to json writes it as JSON"

@@ -8,20 +8,20 @@ indexed attributes that older instrumentations write (`gen_ai.prompt.0.content`)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, TypedDict
 
 from msgspec import Struct
 
 from honestone.core.json_value import Json, is_integer
+from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
 from honestone.interop.traces import task
 from honestone.system.loose_json import record, records, tables
 
 _DEEPEST: Final = 40
-_INDEXED: Final = re.compile(r"(?:gen_ai|llm)\.(prompt|completion)\.(\d{1,4})\.(role|content)")
+_INDEXED: Final = late_pattern(r"(?:gen_ai|llm)\.(prompt|completion)\.(\d{1,4})\.(role|content)")
 _IN: Final = ("gen_ai.input.messages", "input.value", "traceloop.entity.input")
 _OUT: Final = ("gen_ai.output.messages", "output.value", "traceloop.entity.output")
 _TEXTS: Final = (

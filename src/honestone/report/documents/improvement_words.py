@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
 from honestone.report.documents.findings import own_note
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.states import state_phrase
@@ -20,7 +21,7 @@ def result_reasons(doc: ImprovementDoc) -> list[str]:
 
 
 # A reason that ends with those of judges.
-_NOT_JUDGED: Final = re.compile(r"(the baseline has no usable mark) \((.*)\)", re.DOTALL)
+_NOT_JUDGED: Final = late_pattern(r"(the baseline has no usable mark) \((.*)\)", re.DOTALL)
 
 
 def reason_words(doc: ImprovementDoc) -> list[str]:

@@ -7,7 +7,6 @@ wording.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Final, Literal, TypeVar
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 
 from honestone.core.judging.ballot import NOT_NEEDED, JudgeState
 from honestone.core.judging.scorecard import DISAGREE, read_looks_differ
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import Number, exact, money, points
 from honestone.report.documents.belief import BeliefDoc, belief_words, is_undecided
 from honestone.report.documents.states import state_words
@@ -85,7 +85,7 @@ class SuggestionDoc(Struct, frozen=True, kw_only=True):
 
 
 # How a loop and a panel name later looks of the same judge.
-_LOOK: Final = re.compile(r" \(look \d+\)$|#([2-9]|[1-9]\d+)$")
+_LOOK: Final = late_pattern(r" \(look \d+\)$|#([2-9]|[1-9]\d+)$")
 
 
 def first_look(judge: str) -> str:

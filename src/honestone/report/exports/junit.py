@@ -8,7 +8,6 @@ judged, `skipped` what does not apply or was not run.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -19,6 +18,7 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
+from honestone.core.late_pattern import late_pattern
 from honestone.report.building.table import column_reports
 from honestone.report.case_text import case_lines
 from honestone.report.documents import scorecard
@@ -332,7 +332,7 @@ def _xml_parts(suites: Sequence[_Suite]) -> Iterator[str]:
     yield "\n"
 
 
-_IMPOSSIBLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_IMPOSSIBLE: Final = late_pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def xml_text(text: str) -> str:

@@ -9,7 +9,6 @@ kind `open`. Lines and columns count from 1, columns in code points.
 from __future__ import annotations
 
 import json
-import re
 import urllib.parse
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from honestone import __version__
+from honestone.core.late_pattern import late_pattern
 from honestone.report.documents.scorecard import (
     CriterionDoc,
     ItemDoc,
@@ -43,7 +43,7 @@ from honestone.report.exports.sarif_log import (
 from honestone.system.drawing import line
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_NAMED: Final = re.compile(r"(?:^|[\s(`'\"])(?P<file>[^\s:()`'\"]+):(?P<line>[1-9]\d{0,6})\b")
+_NAMED: Final = late_pattern(r"(?:^|[\s(`'\"])(?P<file>[^\s:()`'\"]+):(?P<line>[1-9]\d{0,6})\b")
 
 
 class SarifSource(Struct, frozen=True):

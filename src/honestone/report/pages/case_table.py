@@ -4,7 +4,6 @@ page.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -13,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.core.judging.ballot import CHECK
+from honestone.core.late_pattern import late_pattern
 from honestone.core.statistics.labels import number_of
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
 from honestone.report.documents.suite import WORST_FIRST, SuiteReportDoc
@@ -36,8 +36,8 @@ _BY: Final = "by:"
 # A `'` inside a word is an apostrophe.
 _QUOTED: Final = r"(?:(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|`[^`]*`)"
 # One value, or several: `'a' or 'b'`.
-_VALUES: Final = re.compile(rf"(?:{_QUOTED}|\b\d[\d.,]*)(?:(?:, | or | and ){_QUOTED})*")
-_VARYING: Final = re.compile(rf"\d+|0x[0-9a-f]+|{_QUOTED}")
+_VALUES: Final = late_pattern(rf"(?:{_QUOTED}|\b\d[\d.,]*)(?:(?:, | or | and ){_QUOTED})*")
+_VARYING: Final = late_pattern(rf"\d+|0x[0-9a-f]+|{_QUOTED}")
 
 
 class CaseRow(Struct, frozen=True, kw_only=True):

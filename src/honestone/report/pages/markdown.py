@@ -20,6 +20,7 @@ from markupsafe import Markup
 from honestone.core import numbers
 from honestone.core.json_value import fence_of
 from honestone.core.judging.rubric import Item, Rubric
+from honestone.core.late_pattern import late_pattern
 from honestone.report.case_text import excerpts_of
 from honestone.report.documents import scorecard, suite
 from honestone.report.documents.case_by_case import SuiteReport
@@ -51,13 +52,13 @@ MOST_CHANGED: Final = 40  # cases of a comparison; the JSON has all
 # escaping
 
 # An underscore inside a word never starts emphasis, so `snake_case` stays readable.
-_SPECIAL: Final = re.compile(r"[\\`*\[\]<>#|~&${}]|(?<![^\W_])_|_(?![^\W_])")
-_MARKER: Final = re.compile(r"^(?:[-+=]|\d{1,9}[.)])")
-_SCHEME: Final = re.compile(r"(?i)(?<=[a-z0-9+.\-]):(?=//)|(?<=mailto):|(?<=xmpp):")
-_WWW: Final = re.compile(r"(?i)(?<=\bwww)\.")
+_SPECIAL: Final = late_pattern(r"[\\`*\[\]<>#|~&${}]|(?<![^\W_])_|_(?![^\W_])")
+_MARKER: Final = late_pattern(r"^(?:[-+=]|\d{1,9}[.)])")
+_SCHEME: Final = late_pattern(r"(?i)(?<=[a-z0-9+.\-]):(?=//)|(?<=mailto):|(?<=xmpp):")
+_WWW: Final = late_pattern(r"(?i)(?<=\bwww)\.")
 # Sites look for `@name` and `#12` after rendering, where an escape is gone; a code span is never
 # searched.
-_MENTION: Final = re.compile(r"(?:@|\\#(?=\d))+")
+_MENTION: Final = late_pattern(r"(?:@|\\#(?=\d))+")
 
 
 def md(text: object, limit: int = LONGEST) -> str:
@@ -81,7 +82,7 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{body}\n{fence}"
 
 
-_FENCE: Final = re.compile(r"(^(`{3,})[^\n]*\n.*?^\2$)", re.M | re.S)
+_FENCE: Final = late_pattern(r"(^(`{3,})[^\n]*\n.*?^\2$)", re.M | re.S)
 
 
 def neat(text: str) -> str:

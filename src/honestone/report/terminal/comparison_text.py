@@ -4,11 +4,11 @@ for the terminal.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import Number, exact, points
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc, TrendRunDoc
 from honestone.report.excerpts import excerpt
@@ -22,7 +22,7 @@ MOST_CHANGED: Final = 40  # cases listed; the JSON has all
 MOST_TEXTS: Final = 20  # of them shown with their outputs
 WIDE: Final = 120  # columns from which on both sides are next to each other
 WIDEST_PAIR: Final = 200
-_WORDS: Final = re.compile(r"\S(?:[^\n]*\S)?")  # of one line
+_WORDS: Final = late_pattern(r"\S(?:[^\n]*\S)?")  # of one line
 _MARKS: Final = (("[-", "-]"), ("{+", "+}"))
 
 _NAMED_LOOKS: Final = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
 from honestone.report.documents.run_list import RunRow
 from honestone.system.drawing import Style, count, cut, pad, width
 
@@ -20,7 +20,7 @@ _LITTLE: Final = 2
 # Columns whose texts are cut where the terminal is too narrow.
 _CUT: Final = ("what", "by")
 # After these a path or a title may be cut.
-_BREAKS: Final = re.compile(r"[-_./\s]+")
+_BREAKS: Final = late_pattern(r"[-_./\s]+")
 
 
 class _Column(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,6 @@ judged, what to do next.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ from typing import Final
 
 from honestone.core.belief.stated import percent_words
 from honestone.core.editing.result import LEAST_STATED
+from honestone.core.late_pattern import late_pattern
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import UNSURE, BeliefDoc, is_undecided
 from honestone.report.documents.findings import (
@@ -254,7 +254,7 @@ def _quote_lines(quote: SharedQuote, style: Style, under: str, of: str) -> list[
     return [style.paint(one, "yellow" if quote.found is False else "") for one in lines]
 
 
-_LOOKS: Final = re.compile(r" \(\d+ looks\)$")
+_LOOKS: Final = late_pattern(r" \(\d+ looks\)$")
 
 
 def _short(judge: str, style: Style) -> str:

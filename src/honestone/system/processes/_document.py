@@ -13,11 +13,13 @@ import sys
 import zipfile
 from collections.abc import Iterator
 
+from honestone.core.late_pattern import late_pattern
+
 MAX_PAGES = 1000
 MAX_UNPACKED = 100_000_000
 MAX_PARTS = 5000
 MISSING, REFUSED = 3, 4
-_BULLET = re.compile(r"(?m)^([ \t]*)[•▪◦‣●○■·][ \t]*")
+_BULLET = late_pattern(r"(?m)^([ \t]*)[•▪◦‣●○■·][ \t]*")
 
 
 class UnreadableDocument(Exception):

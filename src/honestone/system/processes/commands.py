@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 from honestone.core.errors import UsageError
 from honestone.core.judging.needs import MachineNeeds
+from honestone.core.late_pattern import late_pattern
 from honestone.system.processes.environment import base_environment
 
 # git, without the programs that a repository's own configuration and hooks may name: who asks which
@@ -155,7 +155,7 @@ def require_program(argv: Sequence[str], cwd: Path, *, what: str) -> None:
         )
 
 
-_INTERPRETERS = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
+_INTERPRETERS = late_pattern(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
 
 
 def _script_of(argv: Sequence[str]) -> int | None:

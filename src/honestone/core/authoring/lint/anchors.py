@@ -10,13 +10,14 @@ from typing import Final
 from honestone.core.authoring.lint.remark import PlacedQuestion, Remark, asked, short
 from honestone.core.authoring.lint.words import stems
 from honestone.core.judging.rubric import Rubric, as_written
+from honestone.core.late_pattern import late_pattern
 
 LEVELS: Final = 5
 
-_RANGE: Final = re.compile(
+_RANGE: Final = late_pattern(
     r"(?<![\w.])(\d+)\s*(?:-|–|to|~)\s*(\d+)\s*%?\s+([^\W\d_]+)", re.IGNORECASE
 )
-_DEGREES: Final = re.compile(
+_DEGREES: Final = late_pattern(
     (
         "(?:very |mostly |fairly |quite |extremely |somewhat |매우 |아주 |조금 )?(?:good|bad|"
         "poor|fair|average|excellent|great|ok|okay|weak|strong|low|medium|moderate|"

@@ -12,6 +12,7 @@ from honestone.core.authoring.lint.code_wordings import CODE_WORDINGS, CodeWordi
 from honestone.core.authoring.lint.remark import Remark, asked
 from honestone.core.authoring.lint.words import compiled, has, needs
 from honestone.core.judging.rubric import Check, Rubric
+from honestone.core.late_pattern import late_pattern
 
 
 def code_could_answer(rubric: Rubric) -> Iterator[Remark]:
@@ -43,7 +44,7 @@ def written(check: Check) -> str:
 # ----------------------------------------------------------------------------------------------------
 # reading
 
-_OPENING: Final = re.compile(
+_OPENING: Final = late_pattern(
     (
         r"^(?:(?:the|this|its|your) )?(?:it|text|response|answer|output|document|"
         r"summary|report|readme(?:\.md)?|file|artifact|post|essay|e-?mail|message|"
@@ -52,7 +53,7 @@ _OPENING: Final = re.compile(
     ),
     re.IGNORECASE,
 )
-_QUESTION: Final = re.compile(
+_QUESTION: Final = late_pattern(
     (
         r"^(?:does|do|is|are|has|have)\s+(?:the |this |its )?(?:it|text|response|answer|"
         r"output|document|summary|report|readme|file|artifact|post|essay|e-?mail|"
@@ -100,7 +101,7 @@ _RULES: Final = [
 # ----------------------------------------------------------------------------------------------------
 # writing
 
-_BARE: Final = re.compile(
+_BARE: Final = late_pattern(
     r"(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z][\w./ -]*[\w./]|[A-Za-z]", re.IGNORECASE
 )
 

@@ -8,7 +8,6 @@ that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +16,7 @@ from msgspec import Struct
 from honestone.core.authoring.lint.remark import Remark, asked, short
 from honestone.core.authoring.lint.words import word_list
 from honestone.core.judging.rubric import Rubric
+from honestone.core.late_pattern import late_pattern
 
 _VERBS: Final = word_list("verbs")
 _ALSO_NOUNS: Final = word_list("also_nouns")
@@ -27,14 +27,14 @@ _STARTS_OBJECT: Final = word_list("starts_object")
 _STARTS_CLAUSE: Final = word_list("starts_clause")
 _ADVERBS: Final = word_list("adverbs")
 _JOINTS: Final = frozenset("and but or then ; &".split())
-_TOKEN: Final = re.compile(r"[^\W_][\w'’-]*|[,;:()\"“”`&]|—|–")
+_TOKEN: Final = late_pattern(r"[^\W_][\w'’-]*|[,;:()\"“”`&]|—|–")
 _BREAKS: Final = frozenset('("“`:—–')
 
-_KOREAN_JOINED: Final = re.compile(
+_KOREAN_JOINED: Final = late_pattern(
     r"(?:하|되|있|없|이|시키|나타내|보여주|밝히|들|적|쓰|주|맞)(?:고|며|으며|으면서),?\s+(?!있|싶|나서|나면|"
     r"보면)(?=\S.*(?:다|까|요|가|음|함|됨|가\?|까\?)[.?]?$)|(?:한다|된다|있다|없다)\.?\s+(?:그리고|또한)\s"
 )
-_KOREAN_NOT: Final = re.compile(r"(?:않|말|하지|되지)고[,\s]")
+_KOREAN_NOT: Final = late_pattern(r"(?:않|말|하지|되지)고[,\s]")
 
 
 class _Word(Struct, frozen=True):

@@ -21,6 +21,7 @@ from honestone.core.authoring.lint.patterns import (
 from honestone.core.authoring.lint.remark import Remark, asked
 from honestone.core.authoring.lint.words import WORDING, compiled, has, needs
 from honestone.core.judging.rubric import Rubric
+from honestone.core.late_pattern import late_pattern
 
 
 class _Family(Struct, frozen=True):
@@ -52,13 +53,13 @@ _FAMILIES: Final = [
 ]
 # Signs that a wording says itself what it means: a number, a quote, an example, a list, a remark in
 # brackets.
-_CONCRETE: Final = re.compile(
+_CONCRETE: Final = late_pattern(
     r"[0-9]|[\"“”`「『]|(?<!\w)'[^']+'|\be\.g\.|\bi\.e\.|\bsuch as\b|\bfor example\b|"
     r"\bthat is,|\bmeaning\b|: \S|\(|예:|예를 들|즉 "
 )
-_CODE_NAME: Final = re.compile(r"\w[_./]\w|\b[a-z]+[A-Z]\w*")
+_CODE_NAME: Final = late_pattern(r"\w[_./]\w|\b[a-z]+[A-Z]\w*")
 # A wording goes further after a vague word.
-_SAYS_MORE: Final = re.compile(
+_SAYS_MORE: Final = late_pattern(
     (
         r"\b(?:that|which|who|so that|when|where|whether|because|if|until|unless|"
         r"without|than|between|by|about|from|against|one|two|three|each|every|all|no|"
@@ -218,7 +219,7 @@ def not_observable(rubric: Rubric) -> Iterator[Remark]:
             yield question.remark("not-observable", words=words, what=row.what, instead=row.instead)
 
 
-_NEGATION: Final = re.compile(rf"\b(?:{NOT}|no|without)\b", re.IGNORECASE)
+_NEGATION: Final = late_pattern(rf"\b(?:{NOT}|no|without)\b", re.IGNORECASE)
 # Two negations in one question.
 _TWO_NEGATIONS: Final = (
     rf"\b{NOT}\b (?:\w+ly )?{NEGATIVE_VERB}\b",
@@ -240,7 +241,7 @@ _TWO_NEGATIONS: Final = (
         "(?:것|곳|부분)[이은]? 없|없는 (?:것|곳|부분)[이은]? 없|아닌 것[이은]? 아니"
     ),
 )
-_ONLY: Final = re.compile(
+_ONLY: Final = late_pattern(
     r"\bnot only\b|\bwhy not\b|\bwhether or not\b|\bif not\b|\bor not\b", re.IGNORECASE
 )
 

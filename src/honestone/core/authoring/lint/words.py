@@ -9,6 +9,7 @@ import tomllib
 from functools import cache, lru_cache
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.tables import table_text
 
 # The tables of `wording.toml`.
@@ -22,11 +23,11 @@ def word_list(name: str) -> frozenset[str]:
 NEGATIONS: Final = word_list("negations")
 _EMPTY: Final = word_list("empty")
 _ENDINGS: Final = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"))
-_PARTICLES: Final = re.compile(
+_PARTICLES: Final = late_pattern(
     r"(?<=[가-힣])(?:에서|으로|까지|부터|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
-_WORD: Final = re.compile(r"[^\W_]\w*(?:['’][a-z]+)?")
-_QUOTED: Final = re.compile(r"[\"“`]([^\"”`]{1,80})[\"”`]|(?<!\w)'([^']{1,80})'(?!\w)")
+_WORD: Final = late_pattern(r"[^\W_]\w*(?:['’][a-z]+)?")
+_QUOTED: Final = late_pattern(r"[\"“`]([^\"”`]{1,80})[\"”`]|(?<!\w)'([^']{1,80})'(?!\w)")
 
 
 @cache
@@ -53,8 +54,8 @@ def has(text: str) -> frozenset[str]:
     return frozenset(["", *found])
 
 
-_HANGUL: Final = re.compile("[가-힣]")
-_DIGIT: Final = re.compile(r"\d")
+_HANGUL: Final = late_pattern("[가-힣]")
+_DIGIT: Final = late_pattern(r"\d")
 
 
 def stems(text: str) -> frozenset[str]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from itertools import dropwhile, islice, pairwise, product, takewhile
 from typing import Final
 
+from honestone.core.late_pattern import late_pattern
+
 
 def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
@@ -154,10 +156,10 @@ def makefiles_included(text: str, place: str = "Makefile") -> list[tuple[str, st
 
 
 # Also one that make puts together itself: `$(eval include x.mk)`, and in a `define`.
-_INCLUDE: Final = re.compile(
+_INCLUDE: Final = late_pattern(
     r"(?:^[ \t]*|\beval[ \t]+)(?:-include|sinclude|include)[ \t]+([^#\n]*)", re.MULTILINE
 )
-_SHELL_FUNCTION: Final = re.compile(r"\$[({]shell[ \t]++((?:[^(){}]|\([^()]*\)|\{[^{}]*\})*)[)}]")
+_SHELL_FUNCTION: Final = late_pattern(r"\$[({]shell[ \t]++((?:[^(){}]|\([^()]*\)|\{[^{}]*\})*)[)}]")
 
 
 def commands_of_makefile(text: str) -> list[str]:
@@ -254,12 +256,12 @@ def _with_ending(new: str, old: str) -> str:
     return new.replace("%", _UNKNOWN) if "%" in old else _UNKNOWN + new
 
 
-_SET: Final = re.compile(
+_SET: Final = late_pattern(
     r"^ *([^\s#=:][^#=:\n]*:[ \t]*)?(?:(?:export|override|private) +)*([A-Za-z_][\w.-]*)\s*(\+|:::?|:|\?|!)?="
     r"[ \t]*([^#\n]*)",
     re.MULTILINE,
 )
-_DEFINE: Final = re.compile(r"\s*(?:(?:override|export|private)\s+)*define\s+([^\s=:?+]+)")
+_DEFINE: Final = late_pattern(r"\s*(?:(?:override|export|private)\s+)*define\s+([^\s=:?+]+)")
 _MOST_VALUES: Final = 50
 
 
@@ -309,11 +311,11 @@ def _defined(text: str) -> Iterator[tuple[str, str]]:
 # is more stays as it is.
 _MOST_PUT_IN: Final = 500_000
 _MOST_LINES_OF_ONE: Final = 200
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = late_pattern(
     r"\$[({](?:(?P<variable>[\w.-]++)|(?:wildcard|sort|strip|abspath|realpath)[ \t]++(?P<words>[^(){}$]*+)"
     r"|call[ \t]++(?P<called>[\w.-]++)(?P<given>(?:[^(){}]|\([^(){}]*+\)|\{[^(){}]*+\})*+))[)}]"
 )
-_ARGUMENT: Final = re.compile(r"\$(?:\((\d)\)|\{(\d)\}|(\d))")
+_ARGUMENT: Final = late_pattern(r"\$(?:\((\d)\)|\{(\d)\}|(\d))")
 
 
 def _with_variables(lines: list[str], text: str) -> list[str]:
@@ -388,7 +390,7 @@ class _Rule:
     lines: list[str] = field(default_factory=list)
 
 
-_RULE: Final = re.compile(r"([^\s#=:][^#=:]*+)::?(?!=)([^;=]*+)(?:;(.*))?$")
+_RULE: Final = late_pattern(r"([^\s#=:][^#=:]*+)::?(?!=)([^;=]*+)(?:;(.*))?$")
 
 
 def _rules_of(text: str) -> dict[str, list[_Rule]]:
@@ -417,37 +419,37 @@ def scripts_in(data: bytes | None) -> Mapping[str, str]:
 
 
 # Keys of settings whose values name files that are read as further settings or run as code.
-_LOADING_KEY: Final = re.compile(
+_LOADING_KEY: Final = late_pattern(
     r"extends?|inherit[-_]from|base[-_]?config|includes|imports?|plugins?|load[-_]plugins|requires?"
     r"|presets?|setup_?\w*|\w*_?(?:setup|teardown)(?:_?files?)?|bootstrap|support_?file|resolver"
     r"|\w*_?environment|transforms?|\w*reporters?|runner|loaders?|dotenv(?:-\w+)?|env[-_]?files?"
     r"|rules?_?dir\w*|rulesets?|styles_?path|custom_?rules|rule_?paths?|formatters?|parsers?",
     re.IGNORECASE,
 )
-_KEY: Final = re.compile(r"""(?m)(?:^|[\s{,;<])["']?([\w.-]{2,40})["']?[ \t]*(?::?=|:)""")
+_KEY: Final = late_pattern(r"""(?m)(?:^|[\s{,;<])["']?([\w.-]{2,40})["']?[ \t]*(?::?=|:)""")
 # `-p NAME` of pytest and `--require NAME` of others, as a text (`-pNAME` too) or as two of a list.
 _NEXT: Final = r"""(?:[\s=]+["']?|["']\s*,\s*["'])"""
-_LISTED_WORDS: Final = re.compile(
+_LISTED_WORDS: Final = late_pattern(
     rf"""(?:^|[\s"'\[,(=])(?:--(?:require|import|loader|config|plugin){_NEXT}([\w./@-]+))""",
     re.MULTILINE,
 )
-_PLUGIN_OPTION: Final = re.compile(
+_PLUGIN_OPTION: Final = late_pattern(
     rf"""(?:^|[\s"'\[,(=])-p(?:{_NEXT})?(?!no:)([A-Za-z_./][\w./-]*)""", re.MULTILINE
 )
-_OTHER_PROGRAMS: Final = re.compile(r"""\b(?:mkdir|cp|install|ssh|scp|docker|tsc)\b[\s"',]+-p""")
+_OTHER_PROGRAMS: Final = late_pattern(r"""\b(?:mkdir|cp|install|ssh|scp|docker|tsc)\b[\s"',]+-p""")
 # `pytest_plugins` of a conftest, a test or a plugin, and the variable of the environment.
-_PLUGINS_NAMED: Final = re.compile(
+_PLUGINS_NAMED: Final = late_pattern(
     r"""\bpytest_plugins\b["']?\s*(?::[^=\n]*)?[+:]?[=:]\s*(\[[^\]]*\]|\([^)]*\)|["'][^"'\n]*["']|[\w.,-]+)"""
     r"""|\bimport_plugin\(\s*["']([\w.]+)["']""",
     re.IGNORECASE,
 )
-_IMPORT_FOLDERS: Final = re.compile(
+_IMPORT_FOLDERS: Final = late_pattern(
     r"""(?:^|[\s"'])(?:pythonpath|python_paths)["']?\s*[=:][ \t]*(\[[^\]]*\]|.*(?:\n[ \t]+.*)*)"""
     r"""|\bPYTHONPATH["']?[ \t]*[=:][ \t]*["']?([\w./:${}-]+)""",
     re.MULTILINE,
 )
 # Words of commands, imports and includes in settings of any form.
-_LOADING_WORDS: Final = re.compile(
+_LOADING_WORDS: Final = late_pattern(
     r"""(?:^|\s)(?:-p|-r|-c|--require|--import|--loader|--config|--plugin)[ =]+["']?([\w./@-]+)"""
     r"""|(?:\bfrom|\bimport\??|\brequire|\binclude|^mod\??(?:[ ]\w+)?)(?:[ ]+|[ ]*\([ ]*)["']([^"'\n]+)["']""",
     re.MULTILINE,
@@ -481,7 +483,7 @@ def words_loaded_by(settings: str) -> list[str]:
 
 # A script behind an interpreter, in a line of shell or a list of words; a module; a script that is
 # run itself.
-_INTERPRETED: Final = re.compile(
+_INTERPRETED: Final = late_pattern(
     r"""\b(?:python[\d.]*|pypy3?|sh|bash|dash|zsh|node|deno|ruby|perl|php|lua|Rscript|tsx|ts-node|source)["']?"""
     r"""(?:[\s,]+["']?-[\w-]+["']?)*[\s,]+["']?([\w./-]*\w)"""
     r"""|["'\s]-m["']?[\s,]+["']?([\w.]+)"""

@@ -40,6 +40,7 @@ from honestone.core.checking.commands.known_programs import (
 )
 from honestone.core.checking.commands.shell_values import ShellValues, pipelines
 from honestone.core.checking.patterns import path_pattern
+from honestone.core.late_pattern import late_pattern
 
 # What a file of this name holds, as the command sees it; None where there is none.
 ReadFile: TypeAlias = Callable[[str], bytes | None]
@@ -63,7 +64,7 @@ _COMPARERS: Final = frozenset({"diff", "cmp", "comm", "colordiff", "icdiff"})
 
 # Those of programs that are not known.
 _SHORT_OF_OTHERS: Final = "cfrp"
-_SETTING_OPTION: Final = re.compile(
+_SETTING_OPTION: Final = late_pattern(
     r"conf|rc$|rule|setting|ignore|exclude|plugin|schema|expect|reference|baseline|pattern|template|project|require|import"
     r"|ini$|style|dict|words|golden|policy|makefile|file$|dtd|relaxng|preset|loader"
 )
@@ -74,7 +75,7 @@ _DATA_OPTION: Final = frozenset(
 )
 
 # Code that may run what it finds out while it runs.
-_FINDS_OUT: Final = re.compile(
+_FINDS_OUT: Final = late_pattern(
     r"\b(?:exec|eval|import_module|__import__|run_path|run_module|subprocess|system|popen|spawn\w*)\b"
 )
 

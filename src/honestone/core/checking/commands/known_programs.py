@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
 from honestone.core.tables import table_text
 
 # Options of programs that only look at their operands: which short ones take a file that they judge
@@ -44,16 +45,16 @@ SHORT_OPTIONS: Final = {
 SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox"})
 
 
-_JUDGING_NAME: Final = re.compile(
+_JUDGING_NAME: Final = late_pattern(
     r"expect|golden|rules?\b|schema|baseline|snapshot|fixture|pattern|oracle|truth|want|grader|judge|check"
 )
 
 
-_TEST_FOLDER: Final = re.compile(
+_TEST_FOLDER: Final = late_pattern(
     r"tests?|__tests__|specs?|testing|testdata|test[-_]data|__snapshots__|fixtures|e2e|integration[-_]tests?|unit[-_]tests?|features"
     r"|[Tt]ests|[Tt]est|\w+[-_.][Tt]ests?"
 )
-_TEST_FILE: Final = re.compile(
+_TEST_FILE: Final = late_pattern(
     r"test[-_].*|tests?\.\w+|.*[-_]tests?\.\w+|.*[-_]spec\.\w+|.*\.(?:test|spec|cy|e2e)\.\w+|.*\.snap|.*Tests?\.(?:java|kt|cs|scala|swift|php|groovy)"
     r"|.*\.(?:bats|feature|robot)|Test\w*\.(?:java|kt|cs)"
 )
@@ -138,7 +139,7 @@ def is_measure(name: str) -> bool:
 
 
 # What is written for readers, or in a language: no recipe includes it.
-_SOURCES: Final = re.compile(
+_SOURCES: Final = late_pattern(
     r".*\.(?:pyi?|[cm]?[jt]sx?|c|cc|cpp|cxx|h|hh|hpp|m|mm|go|rs|java|kt|scala|rb|php|pl|lua|r|R|jl|swift|cs|fs|hs|ml|ex|exs|erl"
     r"|clj|dart|zig|nim|sql|vue|svelte|html?|css|scss|svg|md|markdown|rst|adoc|txt|tex|csv|tsv|jsonl?|ya?ml|xml|ipynb|png|jpe?g"
     r"|gif|webp|pdf)"

@@ -16,8 +16,9 @@ from honestone.core.checking.commands.command_texts import (
     after_keywords,
     printed_operands,
 )
+from honestone.core.late_pattern import late_pattern
 
-_PIPED: Final = re.compile(r"(?:^|[^|])\|&?[({]*$")
+_PIPED: Final = late_pattern(r"(?:^|[^|])\|&?[({]*$")
 _LONGEST_PATH: Final = 4_096
 _MOST_MEANT: Final = 500
 _MOST_CHOICES: Final = 20

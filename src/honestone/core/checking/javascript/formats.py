@@ -9,13 +9,14 @@ from math import isfinite
 from typing import Final, TypeGuard
 
 from honestone.core.json_value import is_number
+from honestone.core.late_pattern import late_pattern
 
-_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_TIME: Final = re.compile(
+_DATE: Final = late_pattern(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_TIME: Final = late_pattern(
     r"([0-9]{2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]+)?)(?:(z)|([+-])([0-9]{2})(?::?([0-9]{2}))?)?", re.I
 )
 # JavaScript's white space, and the letter between a date and its time.
-_BETWEEN: Final = re.compile(
+_BETWEEN: Final = late_pattern(
     "[tT\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 )
 _DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -109,10 +110,10 @@ _ATOM: Final = "[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL: Final = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _SHORT_LABEL: Final = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _POINTER: Final = "(?:/(?:[^~/]|~0|~1)*)*"
-_BASE64: Final = re.compile(
+_BASE64: Final = late_pattern(
     "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?(?![^\n\r\u2028\u2029])"
 )
-_LINE_ENDS: Final = re.compile("[\n\r\u2028\u2029]")
+_LINE_ENDS: Final = late_pattern("[\n\r\u2028\u2029]")
 
 
 def _is_base64(text: str) -> bool:
@@ -120,7 +121,7 @@ def _is_base64(text: str) -> bool:
     return any(_BASE64.match(line) for line in _LINE_ENDS.split(text))
 
 
-_DURATION: Final = re.compile(
+_DURATION: Final = late_pattern(
     "P([0-9]+Y)?([0-9]+M)?([0-9]+D)?(T([0-9]+H)?([0-9]+M)?([0-9]+S)?)?|P[0-9]+W"
 )
 

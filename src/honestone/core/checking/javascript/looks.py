@@ -4,7 +4,6 @@ count, patterns that see 16-bit units.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal
 
@@ -13,6 +12,7 @@ from honestone.core.checking.javascript.patterns import compile_javascript, of_u
 from honestone.core.checking.looks import LOOKS, Look, holds_words
 from honestone.core.json_value import Json, line_of, quoted, visible
 from honestone.core.judging.rubric import Check
+from honestone.core.late_pattern import late_pattern
 
 
 def is_javascript(check: Check) -> bool:
@@ -101,7 +101,7 @@ def objects_in(text: str, read: Callable[[str], Json]) -> Iterator[Json]:
         raise GaveUp("a part of it may be an object, but is nested too deeply to be read")
 
 
-_BRACE: Final = re.compile("[{}]")
+_BRACE: Final = late_pattern("[{}]")
 
 
 def _end_of(text: str, start: int) -> tuple[int, int]:

@@ -14,6 +14,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from honestone.core.late_pattern import late_pattern
+
 # First and last code of characters that belong together.
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -37,11 +39,11 @@ _LINE_ENDS: Final[Ranges] = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
 _SETS: Final = {"d": _DIGITS, "w": _WORD, "s": _SPACE}
 _CONTROLS: Final = {"f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
-_QUANTIFIER: Final = re.compile(r"[*+?]|\{(\d+)(?:(,)(\d*))?\}")
-_NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*>")
-_TWO_DIGITS: Final = re.compile("[0-9A-Fa-f]{2}")
-_FOUR_DIGITS: Final = re.compile("[0-9A-Fa-f]{4}")
-_DIGIT: Final = re.compile("[0-9]")
+_QUANTIFIER: Final = late_pattern(r"[*+?]|\{(\d+)(?:(,)(\d*))?\}")
+_NAME: Final = late_pattern(r"[A-Za-z_$][A-Za-z0-9_$]*>")
+_TWO_DIGITS: Final = late_pattern("[0-9A-Fa-f]{2}")
+_FOUR_DIGITS: Final = late_pattern("[0-9A-Fa-f]{4}")
+_DIGIT: Final = late_pattern("[0-9]")
 _MOST_REPEATS: Final = 60_000
 _MOST_DEPTH: Final = 50
 

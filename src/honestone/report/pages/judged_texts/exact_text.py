@@ -9,6 +9,8 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from honestone.core.late_pattern import late_pattern
+
 _CONTROL_PICTURES: Final = 0x2400
 _UNSEEN: Final = (
     "\u2426"  # stands for one code point that could not be seen, or would turn the text around
@@ -17,7 +19,7 @@ _NO_CHARACTER: Final = "\ufffd"
 
 # Control characters but tab and line feed; direction marks, zero-width signs, separators, tags;
 # half surrogate pairs.
-_ODD: Final = re.compile(
+_ODD: Final = late_pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
