@@ -212,7 +212,6 @@ class Workspace(Struct, frozen=True, kw_only=True):
         link leads.
         """
         from honestone.adapters.registry import open_store
-        from honestone.system.processes.private import sweep
 
         if self.bounds is not None:
             below = (path for pattern in _WRITTEN for path in self.store.glob(pattern))
@@ -223,6 +222,8 @@ class Workspace(Struct, frozen=True, kw_only=True):
                         hint="remove it",
                     )
         if not readonly:
+            from honestone.system.processes.private import sweep
+
             sweep()
             self.claimed_store()
         return closing(open_store(self.store_place(is_shown=is_shown), readonly=readonly))

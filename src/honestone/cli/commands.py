@@ -74,6 +74,18 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
             "schema": ("stages.learn:schema_command", "The JSON Schema of an artifact."),
         }
     },
+    "rubric": {
+        "Commands": {
+            "new": (
+                "rubrics.new:new",
+                "Write a rubric: a conversation, flags, or a template.",
+            ),
+            "check": ("rubrics.check:check", "Find what is wrong or weak in a rubric."),
+            "lock": ("rubrics.lock:lock", "Lock rubric, prompt, judges and bars."),
+            "convert": ("convert:convert_rubric", "Write a rubric in another format."),
+            "show": ("rubrics.show:show", "Show a rubric as it is understood."),
+        }
+    },
     "suite": {
         "Commands": {
             "new": ("suites.new:new", "Draft tasks from a skill, a table, transcripts or traces."),

@@ -4,10 +4,8 @@ people use, and with `--help-all` every option in its group.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 
 import click
 
@@ -19,7 +17,10 @@ def help_text() -> Mapping[str, Mapping[str, str]]:
     """`groups`: the options of each, by its title; `short`: what `--help` shows of the options of a
     command with many; `examples` of each command. The last two by what is typed for the command.
     """
-    return tomllib.loads((files(__package__) / "help.toml").read_text())
+    import tomllib
+    from pkgutil import get_data
+
+    return tomllib.loads((get_data(__package__, "help.toml") or b"").decode())
 
 
 def add_examples(command: click.Command, path: str) -> None:

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shlex
-import shutil
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -305,7 +303,7 @@ def _replace(
             mode = new
     if executable is not None and executable != bool(mode & 0o100):
         mode = mode | 0o111 if executable else mode & ~0o111
-    half = TEMPORARY + secrets.token_hex(8)
+    half = TEMPORARY + os.urandom(8).hex()
     handle = os.open(
         half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder
     )
@@ -559,6 +557,8 @@ def _strays(copy: PrivateCopy) -> tuple[str, ...]:
 
 def remove(place: Path) -> None:
     """Whatever is there, even folders that a program has locked. Links are removed, not followed."""
+    import shutil
+
     for _ in range(5):  # a program that is just ending may still write
         if place.is_symlink() or place.is_file():
             place.unlink(missing_ok=True)

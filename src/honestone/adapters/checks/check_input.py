@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +21,9 @@ from honestone.core.judging.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
 from honestone.system.files import materialise, remove
 from honestone.system.processes.private import forget, make_private
-from honestone.system.processes.sandbox import Sandbox, hidden_from_programs
+
+if TYPE_CHECKING:
+    from honestone.system.processes.sandbox import Sandbox
 
 
 class Setting(Struct, frozen=True, kw_only=True, dict=True):
@@ -44,6 +46,8 @@ class Setting(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def sandbox(self) -> Sandbox:
+        from honestone.system.processes.sandbox import Sandbox
+
         return Sandbox.choose(self.sandbox_choice)
 
     @cached_property
@@ -58,6 +62,8 @@ class Setting(Struct, frozen=True, kw_only=True, dict=True):
         """What a program does not see: the project around the rubric's folder, the store, and names
         for us alone.
         """
+        from honestone.system.processes.sandbox import hidden_from_programs
+
         return hidden_from_programs(self.base, self.folder, self.closed, self.allowed)
 
     @cached_property

@@ -9,7 +9,6 @@ other packages run to their end where they are: what breaking them off would lea
 from __future__ import annotations
 
 import sys
-from asyncio import sleep
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -107,6 +106,8 @@ async def _within_time(work: Callable[[], T]) -> T:
     """Raises _NotHere. Others have their turn after it, so that many checks in a row keep no other work
     waiting.
     """
+    from asyncio import sleep
+
     done = text_checks.in_time(work, HERE_SECONDS, _NotHere)
     await sleep(0)
     return done

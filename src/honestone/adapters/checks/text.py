@@ -4,7 +4,6 @@ to a time.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 import sys
@@ -87,6 +86,8 @@ def text_answer(compiled: TextCheck, text: str) -> CheckAnswer:
             return in_time(lambda: compiled.evaluate(text), PATTERN_SECONDS)
     except TookTooLong:
         return None, TOOK_TOO_LONG
+    import asyncio
+
     from honestone.system.processes.environment import in_a_thread_that_starts
 
     return in_a_thread_that_starts(lambda: asyncio.run(searched_apart(compiled.check, text)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
+import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -50,7 +50,7 @@ def new_id(last: str) -> str:
     """A ULID: sorts by time, and after `last`, whatever the clock says."""
     from honestone.core.record.runs import run_id
 
-    return run_id(time.time_ns() // 1_000_000, secrets.randbits(80), last=last)
+    return run_id(time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10)), last=last)
 
 
 def batches(

@@ -13,9 +13,7 @@ import errno
 import fcntl
 import os
 import signal
-import socket
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +31,8 @@ def make_private(prefix: str) -> Path:
     """A new folder that only this person can read, by its real path. `forget` it once it is
     removed.
     """
+    import tempfile
+
     place = Path(os.path.realpath(tempfile.mkdtemp(prefix=prefix)))
     try:
         handle = os.open(place / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -72,6 +72,8 @@ def on_this_machine(name: str) -> Iterator[bool]:
     if sys.platform != "linux":
         yield True
         return
+    import socket
+
     with socket.socket(socket.AF_UNIX) as held:
         try:
             held.bind(f"\0honestone-{os.getuid()}-{name}")
@@ -137,6 +139,8 @@ def _environment(pid: int) -> bytes:
 
 def sweep() -> int:
     """Remove what killed processes of this person left behind; how many folders that were."""
+    import tempfile
+
     removed = 0
     held = {str(place) for place in [*_held]}
     folder = os.path.realpath(tempfile.gettempdir())

@@ -4,9 +4,7 @@ branch.
 
 from __future__ import annotations
 
-import mmap
 import os
-import subprocess
 from collections.abc import Collection
 from contextlib import suppress
 from functools import lru_cache
@@ -67,6 +65,8 @@ def _may_name(index: str, inside: bytes) -> bool:
     """A look at the bytes, which costs no process: git is asked only where they hold the name or
     are not plain.
     """
+    import mmap
+
     try:
         with (
             open(index, "rb") as file,
@@ -80,6 +80,8 @@ def _may_name(index: str, inside: bytes) -> bool:
 
 def _tracked_files(top: str, inside: str) -> list[str]:
     """What git tracks there. Where it cannot be asked, the name in its index is enough."""
+    import subprocess
+
     from honestone.system.processes.commands import GIT, answer_of
     from honestone.system.processes.environment import base_environment
 

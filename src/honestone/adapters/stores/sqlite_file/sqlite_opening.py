@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -22,6 +20,9 @@ from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.system.files import write_atomically
 from honestone.system.trust.own_stores import claim_new, sign_database
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 NEW_FOLDER: Final = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
 BUSY_SECONDS: Final = 10.0
@@ -69,7 +70,7 @@ class Opened(Struct, frozen=True):
     db: sqlite3.Connection
     file: tuple[int, int] | None = None
     still: StillFile | None = None
-    copy: tempfile.TemporaryDirectory[str] | None = None
+    copy: TemporaryDirectory[str] | None = None
     has_origins: bool = True
 
 
@@ -156,7 +157,7 @@ class StoreFile(Struct, frozen=True):
             raise self._none_yet()
         still = StillFile.of(path)
         mode = "mode=ro&immutable=1"
-        copy: tempfile.TemporaryDirectory[str] | None = None
+        copy: TemporaryDirectory[str] | None = None
         log = log_of(path)
         if still is None and os.access(self.folder, os.W_OK):
             # A reader of a store that is in use needs its shared-memory file.
@@ -164,6 +165,9 @@ class StoreFile(Struct, frozen=True):
         elif log.exists() and log.stat().st_size:
             # What a killed process wrote last is only in the log, which needs a writable folder to
             # be read.
+            import shutil
+            import tempfile
+
             copy = tempfile.TemporaryDirectory(prefix="honestone-store-")
             for part in (path, log):
                 shutil.copyfile(part, Path(copy.name) / part.name)
