@@ -615,7 +615,7 @@ def test_a_suite_loads_no_code_of_other_suites(tmp_path: Path) -> None:
     assert sorted(name for name in ours - needed if name.startswith(others)) == []
 
 
-SELDOM = set("difflib html logging mmap random secrets socket subprocess tempfile".split())
+SELDOM = set("difflib html logging mmap secrets socket subprocess tempfile".split())
 """Modules of Python for a rare case: a slip, an entity, a private folder, another program. They take
 long to load, so the function that needs one imports it.
 """

@@ -28,14 +28,12 @@ from honestone.app.judging.judging_options import (
 )
 from honestone.app.judging.texts import TextOptions, TextsRequest, file_source
 from honestone.app.options import Argument, Option, declared
-from honestone.app.runs.records import open_run
 from honestone.app.suites.options import Concurrency, SuiteOptions, Targets
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.eval_files import needs_rubric, refuse_suite_with_rubric
 from honestone.cli.helping import Grouped
-from honestone.cli.recorded.show import refuse_other_formats, show_artifacts_page
-from honestone.cli.suites.options import SUITE_FORMATS
+from honestone.cli.suites.options import SUITE_FORMATS, refuse_other_formats
 from honestone.cli.terminal import ARTIFACT_FORMATS, FEW, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError
 from honestone.core.events import TableColumns
@@ -271,6 +269,9 @@ def _eval_artifacts(request: EvaluateRequest, progress: Progress, form: str) -> 
         summary = evaluate(here(), request, progress, _in_the_page)
         progress.close()
         if summary.run is not None:
+            from honestone.app.runs.records import open_run
+            from honestone.cli.recorded.show import show_artifacts_page
+
             with open_run(here(), summary.run) as record:
                 show_artifacts_page(record)
     else:

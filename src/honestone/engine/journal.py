@@ -10,7 +10,6 @@ while it is read costs nothing.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
@@ -159,6 +158,8 @@ def _numbers_to_try(account: str, most: int) -> Iterator[int]:
         if number < most:
             yield number
             break
+    import random
+
     yield from random.sample(range(most), min(most, _LOOKED_AT))
 
 

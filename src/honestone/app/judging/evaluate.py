@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct, field
 
@@ -28,7 +28,6 @@ from honestone.app.judging.judging_options import (
     notes_on_unnamed_files,
     refuse_too_big,
 )
-from honestone.app.judging.measured.known_noise import noise_on_record
 from honestone.app.judging.measured.vouching import require_vouched
 from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.judging.sure import require_askable
@@ -53,11 +52,13 @@ from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
 from honestone.engine.judging.seats import Seat, functions_of
 from honestone.ports import Function, Observer, RunInfo, Store, Target
-from honestone.report.case_text import unmet_lines
 from honestone.report.documents import PlainDocument
 from honestone.system.drawing import count
 from honestone.system.files import Loaded, printable
 from honestone.system.trust.judging_files import JudgingFiles, files_named, names_commands
+
+if TYPE_CHECKING:
+    from honestone.report.documents.scorecard import KnownNoiseDoc
 
 # From this number on, artifacts that only code judges are read when they are judged, not before.
 _FEW = 500
@@ -140,6 +141,8 @@ def require_pass(evaluated: Evaluated, output: str | Path, input: str | None) ->
     """The document of an evaluation that passed. Raises AssertionError for one that failed, with
     what it misses and with `input` and `output`; CouldNotJudge for an inconclusive one.
     """
+    from honestone.report.case_text import unmet_lines
+
     __tracebackhide__ = True  # pytest shows the caller's line alone
     if evaluated.passed:
         return evaluated.document
@@ -469,14 +472,23 @@ class _Work:
             _end(killed, store, "it was killed before its first call")
         return None
 
+    def _noise(self, store: Store) -> KnownNoiseDoc | None:
+        """What is on record of the noise of the judges; code has none."""
+        if not self._seats:
+            return None
+        from honestone.app.judging.measured.known_noise import noise_on_record
+
+        return noise_on_record(store, self._contract.id)
+
     def _judge(
         self, store: Store, run: str, evaluator: Evaluator, show: Callable[[Evaluated], None]
     ) -> EvaluationSummary:
         """Judge all of it within a run that has been started, and finish the run."""
         evaluation = self._evaluation(store, run, evaluator)
         recorded = run if self._request.keep else None
-        noise = noise_on_record(store, self._contract.id) if self._seats else None
-        writer = Writer(plan=self._plan, contract=self._contract.id, run=recorded, noise=noise)
+        writer = Writer(
+            plan=self._plan, contract=self._contract.id, run=recorded, noise=self._noise(store)
+        )
         outcomes: set[Outcome] = set()
         done, total = 0, self._count
 

@@ -25,7 +25,6 @@ from honestone.report.building.scorecard import (
     scorecard_document,
     usage_document,
 )
-from honestone.report.building.texts import judge_errors
 from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
 
@@ -63,6 +62,8 @@ class Evaluated(DocumentResult):
     @property
     def error(self) -> str | None:
         """Why there was nothing to judge, or what judges failed with; None where all went well."""
+        from honestone.report.building.texts import judge_errors
+
         return self.failed or judge_errors(self.report) or None
 
     @property

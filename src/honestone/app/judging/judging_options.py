@@ -326,10 +326,10 @@ def make_context(options: JudgingOptions, workspace: Workspace) -> AdapterContex
 
 
 def _batches(options: JudgingOptions, workspace: Workspace) -> BatchOptions | None:
-    from honestone.adapters.models.batches.options import BatchOptions
-
     if options.batch is None:
         return None
+    from honestone.adapters.models.batches.options import BatchOptions
+
     minutes = limit(options.max_minutes, workspace.settings, "max_minutes", _A_BATCH)
     return BatchOptions(
         folder=workspace.store / "batches", say=options.batch, minutes=minutes, fresh=options.fresh

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,13 +23,12 @@ from honestone.app.judging.text_rows import (
 from honestone.app.options import Option, require_valid
 from honestone.app.workspace import Workspace
 from honestone.core.events import TableColumns
-from honestone.formats.text_table import TextTable
 from honestone.ports import Observer
-from honestone.report.building.scorecard import usage_document
-from honestone.report.building.texts import TextsFacts, TextsWriter
-from honestone.report.documents.texts import TextRowDoc, TextsDoc
 from honestone.system.drawing import count
 from honestone.system.files import printable
+
+if TYPE_CHECKING:
+    from honestone.report.documents.texts import TextRowDoc, TextsDoc
 
 
 class TextOptions(Struct, frozen=True, kw_only=True):
@@ -75,12 +74,14 @@ class TextsRequest(Struct, frozen=True, kw_only=True):
 
 def file_source(workspace: Workspace, table: Path, columns: TableColumns) -> TextSource:
     """The rows of a file. Raises FileError for what is not a table."""
+    from honestone.formats.text_table import TextTable
+
     found = TextTable.of(workspace.path(table), printable(table))
     return TextSource(name=found.name, columns=columns, rows=found.rows)
 
 
 # Takes each row as soon as it is judged, with the result that it was made from.
-ShowRow = Callable[[TextRowDoc, Evaluated], None]
+ShowRow: TypeAlias = "Callable[[TextRowDoc, Evaluated], None]"
 
 
 def evaluate_texts(
@@ -92,6 +93,9 @@ def evaluate_texts(
     Raises UsageError and its kinds for what is wrong with the table before anything is spent, and
     as `evaluate` does. A judge that fails is data.
     """
+    from honestone.report.building.scorecard import usage_document
+    from honestone.report.building.texts import TextsFacts, TextsWriter
+
     source = request.source
     rows = rows_to_judge(workspace, request, observer)
     writer = TextsWriter(has_groups=source.columns.group is not None)

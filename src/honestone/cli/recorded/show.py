@@ -12,11 +12,15 @@ import click
 from honestone.app.options import Argument, Option
 from honestone.app.runs.records import RunRecord, open_run
 from honestone.cli import options as shared
-from honestone.cli.suites.options import SUITE_EXPORTS, SUITE_FORMATS, print_suite
+from honestone.cli.suites.options import (
+    SUITE_EXPORTS,
+    SUITE_FORMATS,
+    print_suite,
+    refuse_other_formats,
+)
 from honestone.cli.terminal import (
     ARTIFACT_FORMATS,
     FEW,
-    FORMATS,
     Printer,
     dump,
     here,
@@ -190,14 +194,6 @@ def _show_page(record: RunRecord, *, has_all: bool) -> None:
 def show_artifacts_page(record: RunRecord) -> None:
     """Print the artifacts of a run of `eval` as one HTML file."""
     _show_page(record, has_all=False)
-
-
-def refuse_other_formats(form: str, what: str, shown: Sequence[str] = FORMATS) -> None:
-    """Raise UsageError for a format of suites where something else is shown. `what`: the noun for
-    it. `shown`: the formats that it has. A format of another package is let through.
-    """
-    if form in (*SUITE_FORMATS, *SUITE_EXPORTS) and form not in shown:
-        raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(shown)}")
 
 
 def _pipeline(record: RunRecord) -> PipelineRun:

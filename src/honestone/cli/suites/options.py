@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from honestone.cli.terminal import dump, render, write, write_page
+from honestone.cli.terminal import FORMATS, dump, render, write, write_page
+from honestone.core.errors import UsageError
 from honestone.system.drawing import style_for
 
 if TYPE_CHECKING:
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
 # Formats of `show` for other tools, which take a run with all its cases at once.
 SUITE_EXPORTS = ("inspect", "langfuse", "mlflow", "parquet")
+
+
+def refuse_other_formats(form: str, what: str, shown: Sequence[str] = FORMATS) -> None:
+    """Raise UsageError for a format of suites where something else is shown. `what`: the noun for
+    it. `shown`: the formats that it has. A format of another package is let through.
+    """
+    if form in (*SUITE_FORMATS, *SUITE_EXPORTS) and form not in shown:
+        raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(shown)}")
 
 
 def print_suite(document: Mapping[str, object] | Struct | SuiteReport, form: str) -> None:

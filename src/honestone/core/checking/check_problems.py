@@ -10,13 +10,11 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from honestone.core.checking.checks import KINDS, OWN
-from honestone.core.checking.field_accuracy import field_problems
 from honestone.core.checking.gave_up import GaveUp as GaveUp
 from honestone.core.checking.javascript.looks import is_javascript
 from honestone.core.checking.javascript.patterns import NotTranslated, compile_javascript
 from honestone.core.checking.looks import listed_words
 from honestone.core.checking.patterns import FLAGS, compile_regex
-from honestone.core.checking.trace_checks import count_problems
 from honestone.core.errors import RubricError
 from honestone.core.json_value import NOTE_LIMIT as NOTE_LIMIT
 from honestone.core.json_value import JsonObject, listed
@@ -214,12 +212,24 @@ def _javascript_problems(check: Check) -> Problems:
         )
 
 
+def _field_problems(name: str, value: JsonObject) -> Problems:
+    from honestone.core.checking.field_accuracy import field_problems
+
+    return field_problems(value)
+
+
+def _count_problems(name: str, value: Mapping[str, Mapping[str, int]]) -> Problems:
+    from honestone.core.checking.trace_checks import count_problems
+
+    return count_problems(value)
+
+
 _PROBLEMS: Final[Mapping[str, Callable[..., Problems]]] = {
     "regex": _regex_problems,
     "command": _command_problems,
     "grader": _command_problems,
-    "field-accuracy": lambda name, value: field_problems(value),
-    "tool-count": lambda name, value: count_problems(value),
+    "field-accuracy": _field_problems,
+    "tool-count": _count_problems,
     "file-exists": _leading_out,
     "script": _script_problems,
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -273,6 +272,8 @@ def _days(value: object, formats: Sequence[str]) -> frozenset[Date]:
 
 
 def _day(parts: Mapping[str, str | None]) -> Date | None:
+    from calendar import monthrange
+
     year = int(parts.get("year") or 2000 + int(parts.get("short") or 0))
     month = int(parts.get("month") or _month(parts.get("name") or ""))
     day = int(parts.get("day") or 0)

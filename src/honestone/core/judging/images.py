@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
 
@@ -108,6 +107,8 @@ def _image_of(address: str, *, is_data: bool) -> Image | None:
     if not is_data:
         return Image(path=address) if address.startswith(_WEB) else None
     try:
+        from base64 import b64decode
+
         data = b64decode(address, validate=True)
     except ValueError:
         return None

@@ -21,7 +21,6 @@ from honestone.core.judging.ballot import (
 from honestone.core.judging.rubric import Check, Key
 from honestone.core.judging.spend import Spend
 from honestone.core.reading.evidence import find_quote, is_quote
-from honestone.core.reading.reply import complaints
 from honestone.engine.judging.seats import Seat
 
 TAMPERED = "tampered: it answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything"
@@ -93,6 +92,8 @@ def complaints_about(request: ports.Request, reading: Reading) -> tuple[str, ...
     items.
     """
     if request.numbers:
+        from honestone.core.reading.reply import complaints
+
         return complaints(request.numbers, reading)
     return tuple(dict.fromkeys((*reading.problems, *reading.errors.values())))
 

@@ -145,7 +145,8 @@ def sweep() -> int:
     held = {str(place) for place in [*_held]}
     folder = os.path.realpath(tempfile.gettempdir())
     for name in _names(folder):
-        if not name.startswith(_PREFIX):
+        # The cheap question first: a folder for temporary files may have hundreds of others' names.
+        if not name.startswith(_PREFIX) or not os.path.lexists(f"{folder}/{name}/{_LOCK}"):
             continue
         place = Path(folder, name)
         # Ours are not even opened: a file system that has the locks of POSIX frees one when any
