@@ -609,12 +609,37 @@ def test_a_suite_loads_no_code_of_other_suites(tmp_path: Path) -> None:
     (tmp_path / "suite.json").write_text(json.dumps(suite))
     loaded = loaded_by("eval", "suite.json", "-q", folder=tmp_path)
     others = ("interop.", "app.suites.comparing.", "app.suites.running.watch")
-    others += ("engine.sure_suites", "core.loop.")
+    others += ("engine.sure_suites", "core.loop.", "system.workspace", "formats.text_table")
+    others += ("app.judging.evaluate", "app.judging.text", "cli.recorded.", "report.building.texts")
     ours = {name.removeprefix("honestone.") for name in loaded}
     needed = {"interop.environment", "interop.reader", "interop.recognise", "core.loop.named"}
     assert sorted(name for name in ours - needed if name.startswith(others)) == []
 
 
+def test_code_that_judges_alone_loads_nothing_of_judges(tmp_path: Path) -> None:
+    """Nor of suites that run, of tables, and of what `show` prints: a commit hook waits for it."""
+    (tmp_path / "rubric.yaml").write_text(
+        "rubric: 1\ncriteria: [{id: a, requirement: It says hello, check: {contains: hello}}]\n"
+    )
+    (tmp_path / "text.md").write_text("hello")
+    loaded = loaded_by("eval", "text.md", "--rubric", "rubric.yaml", "-q", folder=tmp_path)
+    ours = {name.removeprefix("honestone.") for name in loaded if name.startswith("honestone.")}
+    others = ("adapters.judges", "adapters.models", "app.runs.", "app.suites.running")
+    others += (
+        "cli.recorded.",
+        "core.reading.reply",
+        "core.reading.json_text",
+        "core.record.record",
+    )
+    others += ("core.statistics.noise", "report.building.texts", "report.case_text")
+    others += ("system.processes.sandbox", "system.workspace")
+    assert sorted(name for name in ours if name.startswith(others)) == []
+    assert len(ours) <= MOST_MODULES
+    assert {"calendar", "ctypes"}.isdisjoint(loaded)
+
+
+MOST_MODULES = 190
+"""How many modules of ours an `eval` of one file by code alone may load: each takes some .2 ms."""
 SELDOM = set("difflib html logging mmap secrets socket subprocess tempfile".split())
 """Modules of Python for a rare case: a slip, an entity, a private folder, another program. They take
 long to load, so the function that needs one imports it.

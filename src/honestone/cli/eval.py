@@ -8,13 +8,12 @@ the others, and these are refused rather than ignored (`_refuse_given`).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import click
 from msgspec.structs import asdict, replace
 
-from honestone.app.judging.evaluate import ArtifactOptions, EvaluateRequest, evaluate
-from honestone.app.judging.evaluated import Evaluated
+from honestone.app.artifact_options import ArtifactOptions, TextOptions
 from honestone.app.judging.judging_options import (
     AcceptLoss,
     AllowCode,
@@ -26,7 +25,6 @@ from honestone.app.judging.judging_options import (
     Sure,
     certified_by,
 )
-from honestone.app.judging.texts import TextOptions, TextsRequest, file_source
 from honestone.app.options import Argument, Option, declared
 from honestone.app.suites.options import Concurrency, SuiteOptions, Targets
 from honestone.cli import options as shared
@@ -38,8 +36,12 @@ from honestone.cli.terminal import ARTIFACT_FORMATS, FEW, Printer, Progress, exi
 from honestone.core.errors import UsageError
 from honestone.core.events import TableColumns
 from honestone.core.judging.scorecard import Outcome
-from honestone.formats.text_table import MOST_COLUMNS, TABLE_ENDINGS, columns_of_table
 from honestone.ports import Function, Target
+
+if TYPE_CHECKING:
+    from honestone.app.judging.evaluate import EvaluateRequest
+    from honestone.app.judging.evaluated import Evaluated
+    from honestone.app.judging.texts import TextsRequest
 
 EVAL_FORMATS: Final = (*SUITE_FORMATS, "parquet")
 
@@ -148,6 +150,8 @@ def eval_(
             refuse_suite_with_rubric(paths)
             _refuse_given(SuiteOptions, "is for suites, but --rubric judges artifacts")
             refuse_other_formats(form, "an artifact's scorecard", ARTIFACT_FORMATS)
+            from honestone.app.judging.evaluate import EvaluateRequest
+
             request = EvaluateRequest(
                 **asdict(of_artifact),
                 artifacts=paths,
@@ -155,7 +159,7 @@ def eval_(
                 judging=judging,
                 target=_only_target(targets),
             )
-            if len(paths) == 1 and paths[0].suffix.lower() in TABLE_ENDINGS:
+            if len(paths) == 1:
                 _hint_at_columns(paths[0], progress)
             return _eval_artifacts(request, progress, form)
         from honestone.cli.eval_suite import eval_suite, suite_request
@@ -232,6 +236,9 @@ def _texts_request(
             "--input and --input-text both name the input of the texts",
             hint="--input names a column, --input-text gives one text for all rows",
         )
+    from honestone.app.judging.evaluate import EvaluateRequest
+    from honestone.app.judging.texts import TextsRequest, file_source
+
     columns = TableColumns(
         text=table.text or "",
         id=table.id,
@@ -253,6 +260,10 @@ def _texts_request(
 
 def _hint_at_columns(path: Path, progress: Progress) -> None:
     """Tell the person that a table is judged as one text, and how to have each row judged."""
+    from honestone.formats.text_table import MOST_COLUMNS, TABLE_ENDINGS, columns_of_table
+
+    if path.suffix.lower() not in TABLE_ENDINGS:
+        return
     columns = columns_of_table(here().path(path), str(path))
     if len(columns) > 1:
         progress.note(
@@ -263,6 +274,8 @@ def _hint_at_columns(path: Path, progress: Progress) -> None:
 
 def _eval_artifacts(request: EvaluateRequest, progress: Progress, form: str) -> int:
     """Evaluate artifacts, print each scorecard as soon as it is there, and return the exit code."""
+    from honestone.app.judging.evaluate import evaluate
+
     many = len(request.artifacts) > 1 if form == "json" else len(request.artifacts) > FEW
     printer = Printer(form, many=many, progress=progress)
     if form == "html":

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -29,7 +29,9 @@ from honestone.engine.place import recall_version, version_blobs
 from honestone.engine.traced import run_target, tell_scores
 from honestone.ports import HasCapacity, Journal, Observer, Output, Target, Task
 from honestone.system.telemetry import is_traced, part_under_way
-from honestone.system.workspace import Folder, make_folder, run_command
+
+if TYPE_CHECKING:
+    from honestone.system.workspace import Folder
 
 SETUP_TIMEOUT = 600.0
 _CHANGED = "a target that changes it may not be judged by it; what was judged before is on record"
@@ -332,11 +334,15 @@ async def _in_folder(work: CaseWork, case: Case, number: int) -> AsyncIterator[_
             "HONESTONE_ATTEMPT": str(number),
             "HONESTONE_SUITE": str(base.resolve()),
         }
+        from honestone.system.workspace import run_command
+
         return await run_command(line, cwd=place.path or work.cwd, env=env, timeout=SETUP_TIMEOUT)
 
     try:
         try:
             if case.workspace is not None:
+                from honestone.system.workspace import make_folder
+
                 place.folder = await asyncio.to_thread(make_folder, case.workspace, base)
             for line in case.setup:
                 if place.wrong is None and (why := await run(line)) is not None:

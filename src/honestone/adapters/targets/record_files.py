@@ -13,7 +13,6 @@ import io
 import json
 import os
 import re
-import zipfile
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -161,6 +160,8 @@ def _read_records(path: Path, name: str) -> bytes:
 
 def _archive(data: bytes, name: str, digest: str) -> RecordFile:
     """Inspect's `.eval`: an archive with a file for each sample."""
+    import zipfile
+
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(one.file_size for one in archive.infolist()) > MAX_BYTES:

@@ -10,19 +10,18 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import field
 
 from honestone.adapters.registry import make_target
+from honestone.app.artifact_options import ArtifactOptions
 from honestone.app.between_calls import LEFT_OPEN
 from honestone.app.event_loop import each_interruptibly, run_interruptibly
 from honestone.app.judging.evaluated import Evaluated, EvaluationSummary, Writer
 from honestone.app.judging.judging_options import (
     BATCH_AT_ONCE,
-    AcceptLoss,
     JudgingOptions,
-    Locked,
     make_context,
     make_panel,
     notes_on_unnamed_files,
@@ -33,7 +32,6 @@ from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.judging.sure import require_askable
 from honestone.app.judging.text_rows import RowsToJudge
 from honestone.app.judging.trusting import contacts
-from honestone.app.options import BY_COMMAND, Option
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.belief.stated import DEFAULT_LOOKS
@@ -72,21 +70,6 @@ _LONGEST = Path("the longest text")
 _UNCOUNTED = 100_000
 # The result of a killed run that another run continues.
 INTERRUPTED = "interrupted"
-
-
-class ArtifactOptions(Struct, frozen=True, kw_only=True):
-    """The options of `eval ARTIFACT` other than those of judging."""
-
-    gate_only: Annotated[bool, Option("Stop asking judges once the verdict cannot change.")] = False
-    input: Annotated[str | None, Option("The input that a target gets. [the artifact's text]")] = (
-        None
-    )
-    reference: Annotated[str | None, Option("A reference answer that judges see.")] = None
-    staged: Annotated[
-        bool, Option("Judge what is staged in git, as the next commit would have it.")
-    ] = False
-    accept_loss: Annotated[AcceptLoss, BY_COMMAND] = False
-    locked: Annotated[Locked, BY_COMMAND] = False
 
 
 class EvaluateRequest(ArtifactOptions, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,6 @@ from honestone.app.judging.text_rows import (
     check_rows,
     subjects_of,
 )
-from honestone.app.options import Option, require_valid
 from honestone.app.workspace import Workspace
 from honestone.core.events import TableColumns
 from honestone.ports import Observer
@@ -29,35 +28,6 @@ from honestone.system.files import printable
 
 if TYPE_CHECKING:
     from honestone.report.documents.texts import TextRowDoc, TextsDoc
-
-
-class TextOptions(Struct, frozen=True, kw_only=True):
-    """The options of `eval TABLE --text COLUMN` besides those of judging. `--input` and
-    `--reference` name columns there too.
-    """
-
-    text: Annotated[
-        str | None,
-        Option("The column of a table whose texts are judged, a row each.", metavar="COLUMN"),
-    ] = None
-    id: Annotated[
-        str | None,
-        Option("The column with the ids of the texts. [the row's number]", metavar="COLUMN"),
-    ] = None
-    group: Annotated[
-        str | None,
-        Option("The column by which texts are counted in groups, too.", metavar="COLUMN"),
-    ] = None
-    input_text: Annotated[
-        str | None, Option("The same input for all texts of a table.", metavar="TEXT")
-    ] = None
-    max_rows: Annotated[
-        int | None, Option("Judge the first rows of a table only.", min=1, metavar="N")
-    ] = None
-
-    def __post_init__(self) -> None:
-        """Raises UsageError for what no command line would accept."""
-        require_valid(self, TextOptions)
 
 
 class TextsRequest(Struct, frozen=True, kw_only=True):

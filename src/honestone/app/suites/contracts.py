@@ -27,7 +27,6 @@ from honestone.core.record.record import rubric_key
 from honestone.core.suite.case import Case, CaseWorkspace, case_document
 from honestone.core.suite.outline import outline_of
 from honestone.system.files import load_artifact
-from honestone.system.workspace import require_workspace
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
@@ -154,6 +153,8 @@ def workspace_digest(
     """The digest of the files that a case copies. `known` are those of folders that were read
     already. Raises FileError where the files are not there.
     """
+    from honestone.system.workspace import require_workspace
+
     require_workspace(workspace, base)
     if workspace.copy is None:
         return None

@@ -8,7 +8,6 @@ wording.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import fmean
 from typing import Final, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
@@ -135,6 +134,8 @@ def look_cells(by_judge: Mapping[str, Number | None], looks: Iterable[str]) -> d
 
 def are_apart(by_judge: Mapping[str, float | None]) -> bool:
     """Whether judges, each with the mean of its looks, are far apart."""
+    from statistics import fmean
+
     known = {judge: score for judge, score in by_judge.items() if score is not None}
     means = [fmean(own) for own in looks_of_judges(known).values()]
     return bool(means) and max(means) - min(means) > APART

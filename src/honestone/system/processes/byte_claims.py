@@ -12,17 +12,17 @@ import errno
 import fcntl
 import hashlib
 import os
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from msgspec import Struct, field
+
 _PLACES: Final = 2**62  # two names share a place once in 10^18
 
 
-@dataclass
-class _Held:
+class _Held(Struct, eq=False):
     handle: int
     places: set[int] = field(default_factory=set)
     users: int = 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from honestone.app.event_loop import run_interruptibly
@@ -54,8 +54,7 @@ class CutShort(Exception):
     """A run was cut short by a limit, which the message names."""
 
 
-@dataclass(kw_only=True)
-class SideRun:
+class SideRun(Struct, kw_only=True, eq=False):
     """`record` is the run as far as it got; `meter` holds its limits."""
 
     plan: SuitePlan

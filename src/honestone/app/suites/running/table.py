@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.app.doors.quiet import Quiet
@@ -189,8 +190,7 @@ def name_columns(plans: Sequence[SuitePlan]) -> dict[str, SuitePlan]:
     return named
 
 
-@dataclass(kw_only=True)
-class TableRun:
+class TableRun(Struct, kw_only=True, eq=False):
     """`columns` are its runs by name, in order. `meter` holds their limits, for all together."""
 
     run: str
@@ -378,8 +378,7 @@ class _Both(AbstractAsyncContextManager[None]):
             slot.release()
 
 
-@dataclass
-class _OfColumn:
+class _OfColumn(Struct, eq=False):
     """One column's observer: its progress is added to that of the others in `parts`."""
 
     observer: Observer
