@@ -489,6 +489,16 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
     ] == []
 
 
+def test_completing_the_name_of_a_command_imports_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell asks at each press of a key; names and their help are in a table."""
+    monkeypatch.setenv("_HONESTONE_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "honestone ru")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    ours = {name for name in loaded_by() if name.startswith("honestone.")}
+    names = "cli cli.commands cli.ctrl_c cli.main core core.errors"
+    assert ours == {f"honestone.{name}" for name in names.split()}
+
+
 CHECKED = """
 adapters adapters.stores adapters.stores.sqlite_file adapters.stores.sqlite_file.still_file
 adapters.stores.unfinished app app.judging app.judging.judging_options app.options app.rubrics

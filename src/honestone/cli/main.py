@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,6 +15,9 @@ from honestone import __version__
 from honestone.cli.commands import GROUPS, HELP_ALL, MORE, OLD, paths_of
 from honestone.cli.ctrl_c import leave_to_command
 from honestone.core.errors import HonestoneError, Interrupted, StoreAway
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _ARGS_FROM = "--args-from"
 
@@ -89,6 +92,17 @@ class LazyGroup(StrictGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._table)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """As click offers them, with the help of the table: no command is imported for its own."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=text)
+            for name, (_, text) in self._table.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         place = self._table[cmd_name][0] if cmd_name in self._table else self._old.get(cmd_name)
