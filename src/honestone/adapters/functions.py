@@ -4,19 +4,17 @@ is async, under a time limit.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import threading
 import uuid
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Final, TypeVar
 
-from honestone.adapters.targets._child import last_line
 from honestone.core.checking.checks import visible
 from honestone.ports import Function
+from honestone.system import late_asyncio as asyncio
 
 T = TypeVar("T")
 
@@ -60,9 +58,9 @@ class FunctionCall:
         except TimeoutError as error:
             if limit.expired():
                 raise
-            raise Raised(visible(last_line(error), 300)) from error
+            raise Raised(visible(_last_line(error), 300)) from error
         except Exception as error:
-            raise Raised(visible(last_line(error), 300)) from error
+            raise Raised(visible(_last_line(error), 300)) from error
 
     async def _returned(self, call: Callable[[], object]) -> object:
         returned = call() if inspect.iscoroutinefunction(self._function) else await in_thread(call)
@@ -74,6 +72,12 @@ class FunctionCall:
 def name_of(function: Function) -> str:
     """`answer()`: no name of the registry or of the settings looks like this."""
     return f"{visible(_qualified(function).rpartition('.')[2].strip('<>'), 60)}()"
+
+
+def _last_line(error: BaseException) -> str:
+    from honestone.adapters.targets._child import last_line
+
+    return last_line(error)
 
 
 def _qualified(function: Function) -> str:
@@ -89,6 +93,8 @@ async def _at_home(work: Coroutine[object, object, object]) -> object:
 
 async def in_thread(work: Callable[[], T]) -> T:
     """The same in a thread of its own, which no pool makes wait and no exit waits for."""
+    from concurrent.futures import Future
+
     done: Future[T] = Future()
     done.set_running_or_notify_cancel()  # it cannot be stopped, only given up
     context = copy_context()
@@ -99,7 +105,7 @@ async def in_thread(work: Callable[[], T]) -> T:
         except BaseException as error:
             # An event loop holds neither a StopIteration nor what would end it.
             is_plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            done.set_exception(error if is_plain else Raised(last_line(error)))
+            done.set_exception(error if is_plain else Raised(_last_line(error)))
 
     threading.Thread(target=run, name="honestone-function", daemon=True).start()
     return await asyncio.wrap_future(done)

@@ -8,7 +8,6 @@ closed when the program ends.
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import os
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -16,6 +15,8 @@ from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from honestone.system import late_asyncio as asyncio
 
 if TYPE_CHECKING:
     from honestone.adapters.stores.memory import MemoryStore

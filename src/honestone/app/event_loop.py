@@ -8,10 +8,8 @@ from a thread, and all others in their own thread, where Ctrl-C arrives.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import partial
@@ -20,6 +18,8 @@ from typing import Final, TypeVar
 from honestone.adapters.functions import HOME, in_thread
 from honestone.app.between_calls import LEFT_OPEN
 from honestone.core.errors import Interrupted
+from honestone.system import late_asyncio as asyncio
+from honestone.system.event_loop import is_loop_running
 from honestone.system.processes.groups import on_ctrl_c, on_sigterm
 
 T = TypeVar("T")
@@ -133,10 +133,10 @@ def run_stoppable(work: Callable[[], T]) -> T:
     Where an event loop runs (a notebook), the work is in a thread, which Ctrl-C does not reach: it
     is stopped by a Stopper, and what it makes of that is returned or raised.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not is_loop_running():
         return work()
+    from concurrent.futures import ThreadPoolExecutor
+
     stopper, context = Stopper(), copy_context()
     context.run(STOPPER.set, stopper)
     with ThreadPoolExecutor(max_workers=1) as thread, on_ctrl_c(stopper.set):

@@ -8,7 +8,6 @@ add up to is known already.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -44,6 +43,7 @@ from honestone.engine.live import Live
 from honestone.engine.place import version_blobs
 from honestone.engine.traced import run_target, tell_scores
 from honestone.ports import Checker, Observer, Output, SizedJudge, Store, Target, Task
+from honestone.system import late_asyncio as asyncio
 from honestone.system.files import Loaded, load_artifact, load_file, printable
 from honestone.system.telemetry import is_traced, part_under_way
 

@@ -9,7 +9,6 @@ while it is read costs nothing.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from honestone.core.judging.spend import AT_A_TIME, RunGrants
 from honestone.core.record.rates import wait_of
+from honestone.system import late_asyncio as asyncio
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
@@ -20,6 +19,7 @@ from honestone.core.judging.spend import Spend
 from honestone.engine.judging.ballots import Consulted, check_ballot, spared
 from honestone.engine.judging.early_stop import settled
 from honestone.engine.judging.panel import Panel
+from honestone.system import late_asyncio as asyncio
 
 
 class Judged(Struct, frozen=True, kw_only=True):

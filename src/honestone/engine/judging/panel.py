@@ -4,7 +4,6 @@ never twice for what is already on record.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json as plain_json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -41,6 +40,7 @@ from honestone.engine.judging.retrying import next_wait, with_retries
 from honestone.engine.judging.seats import Seat, function_token
 from honestone.engine.live import HERE
 from honestone.engine.traced import ask_judge
+from honestone.system import late_asyncio as asyncio
 from honestone.system.telemetry import telemetry
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from honestone import ports
+from honestone.system import late_asyncio as asyncio
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ async def with_retries(
     *,
     attempts: int = 5,
     total_seconds: float = 120.0,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    sleep: Callable[[float], Awaitable[None]] | None = None,
     jitter: Callable[[], float] = random.random,
     clock: Callable[[], float] = time.monotonic,
 ) -> T:
@@ -72,5 +72,5 @@ async def with_retries(
             if wait is None:
                 raise
         if wait > 0:
-            await sleep(wait)
+            await (sleep or asyncio.sleep)(wait)
         attempt += 1

@@ -6,24 +6,28 @@ import atexit
 import contextlib
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 
-def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
+def end_group(process: Popen[bytes], grace: float) -> None:
     """End a process and what is left of its group: ask, wait a little, then end it."""
+    from subprocess import TimeoutExpired
+
     if _signal(process, signal.SIGTERM) and _is_left_after(process, grace):
         for _ in range(20):  # more than once: a group may fork faster than it is ended
             if not _signal(process, signal.SIGKILL) or not _is_left_after(process, 0.1):
                 break
-    with contextlib.suppress(subprocess.TimeoutExpired):
+    with contextlib.suppress(TimeoutExpired):
         process.wait(5)
 
 
-def _is_left_after(process: subprocess.Popen[bytes], seconds: float) -> bool:
+def _is_left_after(process: Popen[bytes], seconds: float) -> bool:
     until, pause = time.monotonic() + seconds, 0.001
     while True:
         process.poll()  # a zombie counts as a member until it is reaped
@@ -35,7 +39,7 @@ def _is_left_after(process: subprocess.Popen[bytes], seconds: float) -> bool:
         pause = min(pause * 2, 0.02)
 
 
-def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
+def _signal(process: Popen[bytes], number: int) -> bool:
     """False when the group is empty."""
     try:
         os.killpg(process.pid, number)
@@ -111,7 +115,7 @@ class _Guardian:
     each process of ours.
     """
 
-    _started: ClassVar[dict[int, tuple[subprocess.Popen[bytes], int]]] = {}
+    _started: ClassVar[dict[int, tuple[Popen[bytes], int]]] = {}
 
     @classmethod
     def tell(cls, what: str, group: int) -> None:
@@ -120,8 +124,10 @@ class _Guardian:
             os.write(pipe, f"{what} {group}\n".encode())
 
     @classmethod
-    def _start(cls) -> tuple[subprocess.Popen[bytes], int]:
+    def _start(cls) -> tuple[Popen[bytes], int]:
         end, pipe = os.pipe()
+        import subprocess
+
         quiet = subprocess.DEVNULL
         shell = ["/bin/sh", "-c", _GUARD]
         # Without our environment, which other processes of the same user could read there.

@@ -1,0 +1,17 @@
+"""asyncio, loaded when a name of it is first used: what code alone judges needs no event loop, and
+loading one is a tenth of such a command.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncio import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> object:
+        import asyncio
+
+        found = globals()[name] = getattr(asyncio, name)
+        return found
