@@ -148,13 +148,16 @@ def import_all() -> None:
 
 
 def _fill_caches() -> None:
-    """Tables and patterns of the core are the same for every command: each would read and compile
-    them again.
-    """
+    """Tables and patterns are the same for every command: each would read and compile them again."""
     import honestone
     from honestone.core.authoring.lint import lint
+    from honestone.core.checking.checks import OWN
     from honestone.core.checking.commands.known_programs import recipes
 
+    for one in gc.get_objects():
+        if type(one).__name__ == "_LatePattern":
+            assert one.groups is not None  # asking compiles it
+    dict(OWN)
     recipes()
     lint(honestone.parse_rubric("rubric: 1\ncriteria: [It names a fruit]"))
 
