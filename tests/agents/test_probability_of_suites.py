@@ -15,6 +15,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from honestone.core.numbers import chance_words
+
 from .host import Host
 from .test_one_probability import words_of
 
@@ -112,6 +114,10 @@ def test_every_door_states_the_same_probability_of_a_suite(
     assert shown["belief"] == belief
     cases = of_cases(report)
     assert of_cases(shown) == cases
+    open_cases = [one for one in cases.values() if bar and one not in (None, 0.0, 1.0)]
+    for format in ("text", "markdown", "html"):
+        printed = words_of(host.run("show", report["run"], "-f", format).out)
+        assert all(f"{chance_words(one or 0.0)} that it passes" in printed for one in open_cases)
     junit = ElementTree.fromstring(host.run(*ask, "-f", "junit").out)
     stated = [
         one.get("value")

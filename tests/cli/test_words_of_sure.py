@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 
 import pytest
 
@@ -319,3 +320,15 @@ def test_the_table_of_markdown_has_a_dash_for_what_a_look_did_not_ask() -> None:
     table = scorecard_markdown(doc)
     assert "| 100.0, 0.0, 100.0 | 100.0 |" in table and "| 100.0, -, 0.0 | 100.0 |" in table, table
     assert "100.0 - 0.0" in scorecard_text(doc)
+
+
+def test_the_next_command_of_a_failure_is_not_refused(asked: Desk) -> None:
+    """`improve` says no PASSED of what is less than 80% sure, so a lower bar of the rubric is raised."""
+    asked.file("rubric.yaml", RUBRIC + "sure: 60\n")
+    judges = [asked.judge(name, answers(False, False)).spec for name in ("one", "two", "three")]
+    words = [word for one in judges for word in ("--judge", one)]
+    found = asked.run("eval", "text.md", "-r", "rubric.yaml", *words)
+    (again,) = re.findall(r"^next +honestone (improve .*)$", found.out, re.MULTILINE)
+    assert " --sure 80 " in again
+    command = shlex.split(again.replace("WORKER", "'cmd:true'"))
+    assert asked.run(*command, "--dry-run", "--rounds", "1").code == 1

@@ -389,6 +389,13 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
         """How sure the verdict is, and what contradicts it."""
         return belief_words(self.belief, self.verdict)
 
+    def sure_words_of(self, case: CaseDoc) -> str:
+        """How sure it is that a case passes, where judges are asked on until the suite is decided: why
+        that is open, or is not.
+        """
+        is_asked = self.belief is not None and self.belief.target is not None
+        return case.chance_words if is_asked else ""
+
     @property
     def name(self) -> str:
         """The suite's title, else its path."""

@@ -370,7 +370,7 @@ def suite_markdown(report: suite.SuiteReportDoc | SuiteReport, *, most: int = MO
     top, bottom = (neat(_macro("suite.md.j2", name)(doc)) for name in ("top", "bottom"))
     left = most - len(top) - len(bottom) - 600
     listed = doc.judge_states
-    rows = _rows(report.worst_first(doc), listed, int(left * _ROWS_SHARE))
+    rows = _rows(doc, report.worst_first(doc), listed, int(left * _ROWS_SHARE))
     table = _TABLE + "\n".join(rows) if rows else ""
     details = _details(report.worst_first(doc), listed, left - len(table))
     without_details = sum(case.is_open for case in doc.cases) - len(details)
@@ -415,12 +415,17 @@ def fitting(parts: Sequence[str], size: int) -> list[str]:
     return [part for part, until in zip(parts, sums, strict=True) if until <= size]
 
 
-def _rows(cases: Iterable[CaseDoc], listed: Sequence[scorecard.JudgeDoc], size: int) -> list[str]:
+def _rows(
+    doc: suite.SuiteReportDoc,
+    cases: Iterable[CaseDoc],
+    listed: Sequence[scorecard.JudgeDoc],
+    size: int,
+) -> list[str]:
     """A row a case, as many as fit."""
     draw = _macro("suite.md.j2", "row")
     shown: list[str] = []
     for case in cases:
-        drawn = draw(case, listed)
+        drawn = draw(case, listed, doc.sure_words_of(case))
         size -= len(drawn) + 1
         if size < 0:
             break

@@ -4,7 +4,6 @@ summary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -69,9 +68,11 @@ def _case_lines(report: SuiteReport, doc: SuiteReportDoc, style: Style) -> list[
     shown = 0
     for case in report.worst_first(doc):
         has_details = case.is_open and shown < MOST_DETAILS
-        lines.append(
-            _case_line(case, style, name, score, time, [] if has_details else why(case, listed))
-        )
+        missed = [] if has_details else why(case, listed)
+        how_sure = doc.sure_words_of(case)
+        unstable = "unstable: its attempts disagree" if case.unstable else ""
+        remark = "; ".join(filter(None, [how_sure, unstable or next(iter(missed), "")]))
+        lines.append(_case_line(case, style, name, score, time, remark))
         if has_details:
             shown += 1
             lines += ["    " + one for one in case_lines(case, inner, listed=listed)]
@@ -83,9 +84,7 @@ def _case_lines(report: SuiteReport, doc: SuiteReportDoc, style: Style) -> list[
     return lines
 
 
-def _case_line(
-    case: CaseDoc, style: Style, name: int, score: int, time: int, missed: Sequence[str]
-) -> str:
+def _case_line(case: CaseDoc, style: Style, name: int, score: int, time: int, remark: str) -> str:
     glyph, look = STATUSES[case.status]
     more = style.glyph("more")
     row = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(case.name, name, more), name)}"
@@ -94,15 +93,9 @@ def _case_line(
     if time and taken + 2 + time <= style.columns:
         row += f"  {style.paint(pad(duration_words(case.time), time, right=True), 'dim')}"
         taken += 2 + time
-    remarks = [
-        *(["unstable: its attempts disagree"] if case.unstable else []),
-        *missed,
-    ]
     left = style.columns - taken - 2
     return (
-        row + "  " + style.paint(cut(remarks[0], left, more), "dim")
-        if remarks and left >= 16
-        else row
+        row + "  " + style.paint(cut(remark, left, more), "dim") if remark and left >= 16 else row
     )
 
 
