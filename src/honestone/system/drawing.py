@@ -359,13 +359,19 @@ def columns_of(stream: TextIO, environ: Mapping[str, str]) -> int:
     """The terminal's own width; for a pipe COLUMNS or 100, so that saved output does not depend on
     a window.
     """
-    given = environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given):
-        return int(given)
+    given = _given_columns(environ)
+    if given:
+        return given
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):
-        return 100
+        return _given_columns(os.environ) or 100
+
+
+def _given_columns(environ: Mapping[str, str]) -> int:
+    """What COLUMNS says; 0 where it says no number."""
+    given = environ.get("COLUMNS", "")
+    return int(given) if given.isdecimal() else 0
 
 
 def _can_show(text: str, encoding: str) -> bool:
