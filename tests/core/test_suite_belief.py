@@ -340,6 +340,18 @@ def test_a_test_that_was_not_run_makes_nothing_sure() -> None:
     assert stated.contrary == "too few cases of val or of test pass"
 
 
+def test_what_a_run_of_a_split_left_out_was_not_asked() -> None:
+    """As `eval` counts it: a case that is skipped, whatever looks at an attempt there are."""
+    told = Told()
+    told.looked("v0", VAL, texts("val", "+", "+", "+", "-"))
+    (event,) = told.log[1:]
+    assert isinstance(event, BallotCast)
+    first, *rest = event.cases
+    told.add(replace(event, cases=(replace(first, is_skipped=True), *rest)))
+    stated = told.state.stated("v0")
+    assert stated is not None and stated.not_asked == 1 + len(IDS[TEST])
+
+
 def test_marks_that_pass_are_not_enough() -> None:
     """Every case passes by most of its looks, but judges that contradict themselves so often are not
     believed; where they agree, the same marks are PASSED.

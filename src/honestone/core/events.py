@@ -234,7 +234,7 @@ class SuiteImprovementStarted(LoopStarted, frozen=True, kw_only=True):
 
     `splits` are the ids of their cases, `candidates` the proposals of a round. `mock`: a part of it
     only pretends. `rubrics`: what judges answer, by their keys, where they are asked by need.
-    `attempts`: of cases that are run several times, how often.
+    `attempts`: of cases that are run several times, how often. `is_by_code`: no case asks a judge.
     """
 
     suite: StartedSuite
@@ -242,6 +242,7 @@ class SuiteImprovementStarted(LoopStarted, frozen=True, kw_only=True):
     splits: Mapping[str, Sequence[str]]
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)
     attempts: Mapping[str, int] = field(default_factory=dict)
+    is_by_code: bool = False
     candidates: int = 1
     require_improvement: bool = False
     target: str | None = None
@@ -562,8 +563,8 @@ class AttemptAnswers(Struct, frozen=True, kw_only=True):
 class CaseAnswers(Struct, frozen=True, kw_only=True):
     """What is known of one case with one version. `text`: the digest of what its judges are shown,
     so that cases with equal ones are one text. `rubric`: the key of what they answer. `certain`:
-    whether it passes, where no judge can change that. `is_short` and `is_turned`: as of a
-    `CaseBelief`. `expect`: the scores that are expected of it. `ballots`: the looks that were not on
+    whether it passes, where no judge can change that. `is_skipped`: no judge was asked about enough
+    of it. `is_short` and `is_turned`: as of a `CaseBelief`. `expect`: the scores that are expected of it. `ballots`: the looks that were not on
     record of this text, and the answers of code.
 
     Where it is run several times, `attempts` have the texts: of `rule` best those that may be the
@@ -576,6 +577,7 @@ class CaseAnswers(Struct, frozen=True, kw_only=True):
     certain: bool | None = None
     is_short: bool = False
     is_turned: bool = False
+    is_skipped: bool = False
     expect: JsonObject | None = None
     ballots: tuple[Ballot, ...] = ()
     rule: str | None = None

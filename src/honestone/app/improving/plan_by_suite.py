@@ -167,7 +167,9 @@ def _refuse_belief_by_name(request: ImprovementRequest, tasks: SuitePlan) -> Non
     alone judges is decided as keep-best decides it, as by a rubric.
     """
     if request.policy == "belief" and _asks_judges(tasks):
-        _require_by_need(tasks, "--policy belief", "--repeat, --batch, ", "--policy")
+        _require_by_need(
+            tasks, "--policy belief", "leave out --repeat and --batch, and ", "--policy"
+        )
 
 
 def _require_statable(request: ImprovementRequest, tasks: SuitePlan) -> None:
@@ -193,8 +195,7 @@ def _require_by_need(tasks: SuitePlan, asker: str, options: str, instead: str) -
     if not can_be_asked_by_need(tasks):
         raise UsageError(
             f"{asker} asks judges again about each case, which cannot be done here",
-            hint=f"leave out {options}`depends_on`, and name a judge that may look twice;"
-            f" or leave out {instead}",
+            hint=f"{options}name a judge that may look twice; or leave out {instead}",
         )
 
 
@@ -325,6 +326,7 @@ class _Tasks(Struct, frozen=True, kw_only=True, dict=True):
                 for case in self.tasks.chosen
                 if self.is_by_belief and case.attempts > 1
             },
+            is_by_code=not _asks_judges(tasks),
             candidates=self.candidates,
             require_improvement=self.request.require_improvement,
             suite=events.StartedSuite(

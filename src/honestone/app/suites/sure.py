@@ -44,15 +44,12 @@ def require_askable_suite(
 
 
 def can_be_asked_by_need(plan: SuitePlan) -> bool:
-    """Whether `improve` can buy looks one at a time: in no order of the cases, of judges that can be
-    asked again. `eval` under `sure` takes an order, too.
-    """
+    """Whether `improve` can buy looks one at a time: of judges that can be asked again."""
     judging = plan.judging
     return (
         any(seat.kind not in ONE_LOOK for seat in plan.seats)
         and judging.repeat is None
         and judging.batch is None
-        and all(not case.depends_on for case in plan.chosen)
     )
 
 

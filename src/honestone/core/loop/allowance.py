@@ -67,8 +67,10 @@ class Allowance(Struct, frozen=True, kw_only=True):
 
     def further_looks(self, split: str, *, is_original: bool, is_tested: bool) -> int:
         """The most that it may get when it is asked again. Val leaves the calls held for test, as
-        long as the version was not run on that.
+        long as the version was not run on that; train leaves those of another version, too.
         """
+        if split == TRAIN:
+            return max(self.spare, 0)
         held = split == VAL and not is_tested
         kept = self.held_for_test(is_original=is_original) if held else 0
         return max(self.calls - kept, 0)

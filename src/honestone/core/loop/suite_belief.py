@@ -30,14 +30,7 @@ from honestone.core.belief.cases.suite import (
     all_reached,
 )
 from honestone.core.belief.comparison import Better
-from honestone.core.belief.stated import (
-    EVEN,
-    SPLITS_PASS,
-    Ground,
-    StatedBelief,
-    settled,
-    sure_sentence,
-)
+from honestone.core.belief.stated import EVEN, Ground, sure_sentence
 from honestone.core.belief.verdict import CLOSE, TextBelief
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.events import (
@@ -236,11 +229,6 @@ class SuiteBeliefState(SuiteLoopState):
             )
         return self._known.means[key]
 
-    def _ids(self, split: str) -> list[str]:
-        rubric = self.certifier.rubric if split == TEST else self.rubric
-        items = next(one.items for one in rubric.criteria if one.id == split)
-        return [item.id for item in items]
-
     def _attempts(self, split: str) -> int:
         """How many attempts there may be at all cases of a split."""
         return sum(self.attempts.get(id, 1) for id in self._ids(split))
@@ -293,33 +281,19 @@ class SuiteBeliefState(SuiteLoopState):
         found = self.chance(version, VAL, TEST)
         return max(found.low, min(found.chance, self.least - CLOSE))
 
-    def stated(self, version: str) -> StatedBelief | None:
-        """How sure it is that a version reaches the bars of val and test, as reports state it."""
-        chance = self.probability(version)
-        if chance is None:
-            return None
+    def _grounds(self, version: str) -> tuple[Ground, ...]:
         looks: dict[str, int] = {}
         for text in self._texts_of(version).values():
             for judge, count in text.looks.items():
                 looks[judge] = looks.get(judge, 0) + count
         rows = [Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()]
-        return settled(
-            StatedBelief(
-                probability=chance,
-                target=None if self.rubric.sure is None else self.least,
-                max_looks=self.rubric.max_looks,
-                looks=sum(looks.values()),
-                rests_on=tuple(rows),
-                subject=SPLITS_PASS,
-                contrary="too few cases of val or of test pass",
-                not_asked=self._not_asked(version),
-            )
-        )
+        return tuple(rows)
 
     def _not_asked(self, version: str) -> int:
-        """How many cases of val and test no judge looked at."""
-        cases = [one for split in (VAL, TEST) for one in self._believed(version, split)]
-        return sum(not (one.is_looked_at or one.is_short) for one in cases)
+        """Those, and the cases that a run of a split left out."""
+        known = [one for split in (VAL, TEST) for one in self.answers.get((version, split), ())]
+        skipped = sum([one.is_skipped for one in known])
+        return SuiteLoopState._not_asked(self, version) + skipped
 
     def better(self, version: str, than: str, *splits: str) -> tuple[float, float]:
         """P(more cases pass with a version than with another one), and P(fewer do)."""
@@ -467,7 +441,9 @@ class KeepWhatIsLikelier(KeepWhatHelps):
         """
         assert isinstance(state, SuiteBeliefState)
         settled = KeepWhatHelps.settle(self, state) or self._out_of_calls(state)
-        return self._ask_on(state) or settled if isinstance(settled, Stop) else settled
+        if not isinstance(settled, Stop):
+            return settled
+        return self._ask_on(state) or self._look_for_failures(state) or settled
 
     def _out_of_calls(self, state: SuiteBeliefState) -> Stop | None:
         allowance, most = state.allowance, state.limits.calls
@@ -508,6 +484,23 @@ class KeepWhatIsLikelier(KeepWhatHelps):
                     draw=1,
                 )
         return None
+
+    def _look_for_failures(self, state: SuiteBeliefState) -> Ask | None:
+        """Train is asked again, once, where none of its cases is known to fail, but val is open and
+        another version can be paid for: one look a case may have missed what the worker needs.
+        """
+        version = state.current
+        is_open = (version, VAL) in state.answers and (
+            state.chance(version, VAL).low < enough(state.rubric.sure)
+        )
+        may_ask = state.limit is None and state.times_asked.get((version, TRAIN), 0) == 1
+        if not is_open or not may_ask or not state.allowance.has_another:
+            return None
+        if any(state.card(version).line(TRAIN).short_items):
+            return None
+        if state.by_need(version, TRAIN).looks <= 0:
+            return None
+        return Ask(judges=(TRAIN,), version=version, role="panel", draw=1)
 
     def judge(self, state: LoopState, version: str) -> Accept | RollBack:
         assert isinstance(state, SuiteBeliefState)

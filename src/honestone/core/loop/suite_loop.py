@@ -17,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from honestone.core.belief.stated import SPLITS_PASS, Ground, StatedBelief, settled
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.errors import UsageError
 from honestone.core.events import CaseAnswers, Event, Role, SuiteImprovementStarted
@@ -293,12 +294,13 @@ class SuiteLoopState(LoopState):
     """The state of a loop in which the splits of a suite score versions.
 
     `certifier`: the scorer of the test split. `strict`: to be certified, a version has to do better
-    on test than the original by more than chance. The best version is the one kept last: every
+    on test than the original by more than chance. `is_by_code`: no task asks a judge. The best version is the one kept last: every
     version that is kept was better than the best before it.
     """
 
     certifier: Scorer
     strict: bool = False
+    is_by_code: bool = False
     panel: tuple[str, ...] = STEERING
     holdouts: tuple[str, ...] = (TEST,)
     workable: Callable[[Line], bool] = _is_train
@@ -385,6 +387,60 @@ class SuiteLoopState(LoopState):
         verdict = judge_gate(card, self.certifier.rubric)
         return {TEST: self._above_chance(card) if self.strict and verdict.passed else verdict}
 
+    def probability(self, version: str) -> float | None:
+        """That a version reaches the bars of val and test: 0 or 1 where code alone decides and they
+        are decided, else None.
+        """
+        if not self.is_by_code or (version, "panel") not in self.ballots:
+            return None
+        val = judge_gate(self.card(version), self.rubric).outcome
+        card = self.certification_card(version)
+        if val is Outcome.FAIL or (val is Outcome.PASS and card is not None):
+            found = val if card is None else judge_gate(card, self.certifier.rubric).outcome
+            outcomes = {val, found}
+            return 0.0 if Outcome.FAIL in outcomes else 1.0 if outcomes == {Outcome.PASS} else None
+        return None
+
+    def stated(self, version: str) -> StatedBelief | None:
+        """How sure it is that a version reaches the bars of val and test, as reports state it."""
+        chance = self.probability(version)
+        if chance is None:
+            return None
+        grounds, rubric = self._grounds(version), self.rubric
+        return settled(
+            StatedBelief(
+                probability=chance,
+                target=None if rubric.sure is None else float(rubric.sure),
+                max_looks=None if self.is_by_code else rubric.max_looks,
+                looks=sum([one.looks or 0 for one in grounds]),
+                rests_on=grounds,
+                subject=SPLITS_PASS,
+                contrary="too few cases of val or of test pass",
+                not_asked=self._not_asked(version),
+            )
+        )
+
+    def _grounds(self, version: str) -> tuple[Ground, ...]:
+        """The tasks of val and test that were run."""
+        cards = self.card(version), self.certification_card(version)
+        lines = [line for card in cards if card is not None for line in card.lines]
+        lines = [line for line in lines if line.criterion.id != TRAIN]
+        known = [one for line in lines for one in line.items if one.met is not None]
+        return (Ground(kind="checks", items=len(known)),) if known else ()
+
+    def _not_asked(self, version: str) -> int:
+        """How many tasks of val and test belong to a split that was not run."""
+        return sum([len(self._ids(one)) for one in (VAL, TEST) if not self._is_run(version, one)])
+
+    def _is_run(self, version: str, split: str) -> bool:
+        role: Role = "holdout" if split == TEST else "panel"
+        return split in self.ballots.get((version, role), {})
+
+    def _ids(self, split: str) -> list[str]:
+        rubric = self.certifier.rubric if split == TEST else self.rubric
+        items = next(one.items for one in rubric.criteria if one.id == split)
+        return [item.id for item in items]
+
     def _above_chance(self, card: Scorecard) -> Verdict:
         """Whether test rose by more than chance: the rule of `eval --require-improvement`."""
         before = self.certification_card(self.original)
@@ -414,6 +470,7 @@ def state_of_suite(
         original=started.artifact.digest,
         candidates=started.candidates,
         strict=started.require_improvement,
+        is_by_code=started.is_by_code,
     )
 
 

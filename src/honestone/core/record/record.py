@@ -427,6 +427,7 @@ class SuiteRecord:
             certain=None if is_down else believed.certain,
             is_short=believed.is_short,
             is_turned=believed.is_turned,
+            is_skipped=case.result.status is Status.SKIPPED,
             expect=_scores_of(case.case.expect),
             ballots=_with_marks(case.shown_ballots),
         )
