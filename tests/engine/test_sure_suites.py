@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.belief.cases.bar import SuiteBar
-from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief
+from honestone.core.belief.cases.suite import CaseBelief, Elsewhere, SuiteBelief, SuiteChance
 from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.belief.stated import sure_sentence
 from honestone.core.belief.verdict import TextBelief
@@ -115,7 +115,7 @@ def test_the_order_of_looks_does_not_depend_on_which_target_ends_first(
 
     assert asyncio.run(entered()) == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
     assert all(one.asking.question.attempt == key[1] for key, one in asking._waiting.items())
-    assert asking._shared == {("a", 3), ("b", 3)}
+    assert set(asking._shared) == {("a", 3), ("b", 3)}
 
 
 def test_whether_a_judge_is_left_is_known_without_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +133,33 @@ def test_whether_a_judge_is_left_is_known_without_a_price(monkeypatch: pytest.Mo
     assert one.is_askable
     with pytest.raises(AssertionError, match="priced"):
         looking.least_asked()
+
+
+@pytest.mark.parametrize("seen", [0, 1, 2])
+@pytest.mark.parametrize(("low", "passing"), [(0.04, 0.9), (0.04, 0.1), (0.96, 0.9)])
+def test_only_what_speaks_for_the_outcome_by_one_look_is_alone(
+    seen: int, low: float, passing: float
+) -> None:
+    """Where no case does, as where each rather passes and all of them together hardly do, none is."""
+    cases = {id: case_record(id) for id in "ab"}
+    record: Any = SimpleNamespace(cases=cases)
+    panel: Any = None
+    asking = SuiteAsking(panel=panel, record=record, need=2, target=0.95, most=9)
+    done: Any = None
+    for id in "ab":
+        question = Question(
+            artifact=Artifact("a.md", Version.of_text("a")), criteria=(), case=id, output=id
+        )
+        asks: Any = SimpleNamespace(question=question)
+        one = _Waiting(cases[id].case, asks, TextBelief(RUBRIC), done, id, id, id, seen=seen)
+        asking._waiting[id, 1] = one
+    belief: Any = SimpleNamespace(
+        chance=SuiteChance(low, low, low), by_case=lambda: dict.fromkeys("ab", passing), size=2
+    )
+    speaks = (low > 0.5) is (passing > 0.5)
+    # Both have to pass: a failure needs one of them, and two that fail leave none that turns it.
+    expected = {("a", 1), ("b", 1)} if seen == 1 and speaks and low > 0.5 else set()
+    assert set(asking._lone(belief, asking._waiting)) == expected
 
 
 @pytest.mark.parametrize(

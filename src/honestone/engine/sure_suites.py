@@ -11,7 +11,8 @@ where the first one did; the rest of the record is taken in before a look is pai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections import ChainMap, Counter
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
@@ -21,7 +22,7 @@ import msgspec
 from honestone.core.belief.cases.suite import NOWHERE, SETTLED, CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.stated import EVEN
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import CHECK, Ballot, Question
+from honestone.core.judging.ballot import Ballot, Question
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
 from honestone.core.record.case_belief import (
     AttemptLooks,
@@ -30,6 +31,7 @@ from honestone.core.record.case_belief import (
     needs_every_attempt,
     open_attempts,
     output_digest,
+    shown_text,
 )
 from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.case import Case
@@ -66,7 +68,7 @@ Key: TypeAlias = tuple[str, int]
 class _Waiting(msgspec.Struct):
     """An attempt whose judges are asked from here. Of the looks `seen` so many were `known` to the
     loop, and so many `recalled` from the record. `name`: of the text; `output`: the digest of what
-    the attempt gave.
+    the attempt gave; `shown`: what attempts share whose judges are shown the same.
     """
 
     case: Case
@@ -75,6 +77,7 @@ class _Waiting(msgspec.Struct):
     done: asyncio.Future[None]
     name: str
     output: str
+    shown: Hashable = None
     seen: int = 0
     known: int = 0
     recalled: int = 0
@@ -85,12 +88,10 @@ class _Waiting(msgspec.Struct):
         ballots = self.asking.looking.ballots
         return AttemptLooks(ballots, self.text, self.is_below_quorum, self.output)
 
-    def is_about(self, output: str, checks: Sequence[Ballot]) -> bool:
-        """Whether its looks hold for another attempt at the case: code gives it the same marks."""
-        marks, others = (
-            [one.marks for one in found] for found in (self.asking.looking.checks, checks)
-        )
-        return self.output == output and marks == others
+    @property
+    def key(self) -> Key:
+        """The attempt that it waits as."""
+        return key_of(self.asking.question)
 
     @property
     def is_askable(self) -> bool:
@@ -150,16 +151,21 @@ class SuiteAsking:
     _ended: set[Key] = field(default_factory=set)
     _without_output: set[str] = field(default_factory=set)
     _when_stuck: int = 0
-    _done_before: int = 0
+    _done_before: dict[Hashable, int] = field(default_factory=dict)
     _left_out: frozenset[str] | None = None
     _elsewhere: Elsewhere = NOWHERE
     _waiting: dict[Key, _Waiting] = field(default_factory=dict)
-    # Attempts that gave the same text as one that waits.
-    _shared: set[Key] = field(default_factory=set)
+    # Attempts that gave the same text as one that waits, and all.
+    _shared: dict[Key, _Waiting] = field(default_factory=dict)
+    _texts: ChainMap[Key, _Waiting] = field(init=False)
+    _by_shown: dict[Hashable, _Waiting] = field(default_factory=dict)
+    _places: dict[str, int] = field(init=False)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def __post_init__(self) -> None:
         cases = self.record.cases
+        self._texts = ChainMap(self._waiting, self._shared)
+        self._places = {id: place for place, id in enumerate(cases)}
         # The suite itself skips some: their turn is at once.
         skipped = {id for id, one in cases.items() if one.case.skip is not None}
         self._opened = {(id, 1) for id in skipped}
@@ -170,7 +176,8 @@ class SuiteAsking:
         waits_for = {id: cases[id].case.depends_on for id in left}
         self._cases = with_needed(waits_for, sorted(left, key=lambda id: id not in begun))
         least = max((place for place, id in enumerate(self._cases, 1) if id in begun), default=0)
-        self._done_before = sum(map(looks_of, cases.values()))
+        for one in cases.values():
+            self._done_before |= one.tried({}).looks_by_text()
         ended = len(cases) - len(skipped) - len(left)
         self._begin_cases(max(self.need, LEAST_LOOKS) - ended, least)
 
@@ -251,22 +258,24 @@ class SuiteAsking:
             return asking.consulted()
         diff = (question.workspace or {}).get("diff")
         output = output_digest(question.output, diff)
-        same = same_text(self._waiting, case, output, checks)
+        shown = self.record.cases[id].tried({}).named(shown_text(output, checks))
+        same = self._by_shown.get(shown)
         if same is not None:
             async with self._changed:
-                self._shared.add(own_by_lowest(self._waiting, same, asking))
+                other = own_by_first(self._waiting, self._places, same, asking)
+                self._shared[other] = same
                 self._changed.notify_all()
             return await self._looks_of(same, asking)
         text_id = self.record.text_of(id, question.output, diff)
         for ballot in self.on_record.get(text_id, ()):
             asking.looking.add(ballot.voter, ballot)
         done = asyncio.get_running_loop().create_future()
-        waiting = _Waiting(case, asking, text, done, text_id, output)
+        waiting = _Waiting(case, asking, text, done, text_id, output, shown)
         if asking.looking.looks:
             waiting.learn()
             waiting.known = waiting.seen
         async with self._changed:
-            self._waiting[key] = waiting
+            self._waiting[key] = self._by_shown[shown] = waiting
             self._changed.notify_all()
         return await self._looks_of(waiting, asking)
 
@@ -302,7 +311,7 @@ class SuiteAsking:
     def _is_quiet(self) -> bool:
         """Whether every attempt that is open waits for judges or has ended."""
         waiting = {key for key, one in self._waiting.items() if not one.done.done()}
-        waiting |= self._shared
+        waiting |= self._shared.keys()
         rest = self._opened - self._ended - waiting
         return all(id in self._without_output for id, _ in rest) and self._inside <= waiting
 
@@ -337,7 +346,7 @@ class SuiteAsking:
             await self._let_in(lambda: self._open_next(unknown[: self._first_at_once]))
             return None
         if lone:
-            return await self._take(by_need(lone, self._waiting)[: min(self._at_once, left)])
+            return await self._take(by_need(lone, self._texts)[: min(self._at_once, left)])
         matters, more = self._open(belief, asked)
         widest = max([*matters.values(), *more.values()], default=0.0)
         # Cases that are open hardly decide it, or are settled.
@@ -357,7 +366,7 @@ class SuiteAsking:
             self._when_stuck += 1
             if self._when_stuck > MOST_WHEN_STUCK:
                 return "not asked: more looks of these judges would not tell"
-        return await self._take(by_need(matters, self._waiting)[: min(self._at_once, left)])
+        return await self._take(by_need(matters, self._texts)[: min(self._at_once, left)])
 
     async def _let_in(self, opens: Callable[[], None]) -> None:
         async with self._changed:
@@ -401,23 +410,25 @@ class SuiteAsking:
         waiting = self._waiting.values()
         recalled = sum(one.recalled for one in waiting)
         new = sum(one.seen - one.known - one.recalled for one in waiting)
-        return new + min(recalled + self._done_before, self.paid_before)
+        return new + min(recalled + sum(self._done_before.values()), self.paid_before)
 
     @property
     def _seen(self) -> int:
-        """Every look at a case of the suite, whoever paid for it."""
-        return sum(one.seen for one in self._waiting.values()) + self._done_before
+        """Every look at a text of the suite, whoever paid for it."""
+        found = dict(self._done_before)
+        for one in self._waiting.values():
+            found[one.shown] = max(one.seen, found.get(one.shown, 0))
+        return sum(found.values())
 
     def _asked(self) -> dict[Key, _Waiting]:
         """The attempts that a judge can be asked about, in the suite's order, however soon their
         targets were done. One that can get no more judges and has fewer than its quorum counts for
         no outcome, whatever else is asked.
         """
-        places = {id: place for place, id in enumerate(self.record.cases)}
         return {
             key: one
             for key, one in sorted(
-                self._waiting.items(), key=lambda row: (row[0][1], places[row[0][0]])
+                self._waiting.items(), key=lambda row: (row[0][1], self._places[row[0][0]])
             )
             if one.is_askable and (one.is_short or not one.is_below_quorum)
         }
@@ -434,10 +445,11 @@ class SuiteAsking:
         turns = 1.0 if chance is None else chance.high * (1.0 - chance.low)
         for id in self._cases[: self._begun]:
             if self.record.cases[id].is_statable:
-                found = open_of_case(belief, self.record.cases[id], self._waiting)
+                found = open_of_case(belief, self.record.cases[id], self._texts)
                 for number, one in found.by_number.items():
-                    if (id, number) in asked:
-                        matters[id, number] = one
+                    text = self._texts.get((id, number))
+                    if text is not None and text.key in asked:
+                        matters[text.key] = max(one, matters.get(text.key, 0.0))
                 if found.next is not None and self._next_attempt(id) is not None:
                     more[id] = turns * found.next
         return {key: matters[key] for key in asked if key in matters}, more
@@ -457,22 +469,25 @@ class SuiteAsking:
         return self._seen > before
 
     def _lone(self, belief: SuiteBelief, asked: Mapping[Key, _Waiting]) -> dict[Key, float]:
-        """The attempts of cases that speak for the outcome by one look alone, where one case turns
-        it: nothing is decided on one look.
+        """The texts that speak for the outcome by one look alone, where their cases turn it: nothing
+        is decided on one look.
         """
         chance = belief.chance
         passes = chance is not None and chance.low >= self.target
         spoken = {id: one for id, one in belief.by_case().items() if (one >= EVEN) is passes}
-        if len(spoken) > (self.need if passes else belief.size - self.need + 1):
-            return {}
-        seen = dict[str, int]()
-        for (id, _), one in self._waiting.items():
-            seen[id] = seen.get(id, 0) + one.seen
-        return {
-            (id, number): spoken[id] * (1.0 - spoken[id])
-            for (id, number), one in asked.items()
-            if id in spoken and one.seen == seen[id] == 1
-        }
+        more = len(spoken) - (self.need if passes else belief.size - self.need + 1)
+        seen, cases = Counter[str](), dict[Key, list[str]]()
+        for (id, number), one in self._texts.items():
+            is_own = one.key == (id, number) or one.key[0] != id
+            seen[id] += one.seen if is_own else 0
+            if is_own and id in spoken:
+                cases.setdefault(one.key, []).append(id)
+        found = dict[Key, float]()
+        for key, one in asked.items():
+            alone = [id for id in cases.get(key, ()) if one.seen == seen[id] == 1]
+            if alone and len(alone) > more:
+                found[key] = spoken[alone[0]] * (1.0 - spoken[alone[0]])
+        return found
 
     def _is_stuck(self, belief: SuiteBelief, matters: Mapping[Key, float]) -> bool:
         """Whether what can be asked about is settled, and what is open cannot be asked about any
@@ -484,8 +499,7 @@ class SuiteAsking:
         if not all(self.record.cases[id].is_statable for id, _ in rest):
             return True
         found = {
-            id: open_of_case(belief, self.record.cases[id], self._waiting).by_number
-            for id, _ in rest
+            id: open_of_case(belief, self.record.cases[id], self._texts).by_number for id, _ in rest
         }
         return any(found[id].get(number, 0.0) >= SETTLED for id, number in rest)
 
@@ -539,7 +553,7 @@ class SuiteAsking:
 
     def belief(self) -> SuiteBelief:
         cases = [
-            believed_of(one, looks_at_case(self._waiting, one.case))
+            believed_of(one, looks_at_case(self._texts, one.case))
             for one in self.record.cases.values()
             if not one.case.skip
         ]
@@ -566,33 +580,6 @@ def key_of(question: Question) -> Key:
     return question.case or "", question.attempt or 1
 
 
-def looks_of(case: CaseRecord) -> int:
-    """How many looks at its attempts gave marks."""
-    ballots = [one for each in case.ballots.values() for one in each]
-    return sum(bool(one.marks) and one.judge != CHECK for one in ballots)
-
-
-def same_text(
-    waiting: Mapping[Key, _Waiting], case: Case, output: str, checks: Sequence[Ballot]
-) -> _Waiting | None:
-    """Another attempt at the case whose looks hold for one with this output."""
-    others = (waiting.get((case.id, number)) for number in range(1, case.attempts + 1))
-    return next((one for one in others if one and one.is_about(output, checks)), None)
-
-
-def own_by_lowest(waiting: dict[Key, _Waiting], same: _Waiting, asking: AskingOn) -> Key:
-    """A text waits as the lowest of the attempts that gave it, whichever was done first, so that the
-    order of looks is that of the suite. Returns the one of the two that does not own it.
-    """
-    owner, other = key_of(same.asking.question), key_of(asking.question)
-    if owner <= other:
-        return other
-    asking.share(same.asking)
-    same.asking = asking
-    waiting[other] = waiting.pop(owner)
-    return owner
-
-
 def open_of_case(
     belief: SuiteBelief, case: CaseRecord, waiting: Mapping[Key, _Waiting]
 ) -> OpenAttempts:
@@ -616,12 +603,30 @@ def most_open(open_by: Mapping[_Open, float]) -> list[_Open]:
     return sorted(found, key=lambda id: -open_by[id])
 
 
-def by_need(matters: Mapping[Key, float], waiting: Mapping[Key, _Waiting]) -> list[Key]:
-    """What the next looks at attempts are best spent on. Of those that are equally open, the one
-    with fewer looks.
+def own_by_first(
+    waiting: dict[Key, _Waiting], places: Mapping[str, int], same: _Waiting, asking: AskingOn
+) -> Key:
+    """A text waits as the first of the attempts that gave it, by the suite's order (`places`),
+    whichever was done first, so that the order of looks is that of the suite. Returns the one of the
+    two that does not own it.
     """
-    fewer = sorted(matters, key=lambda key: waiting[key].seen)
-    return most_open({key: matters[key] for key in fewer})
+    owner, other = same.key, key_of(asking.question)
+    if (places[owner[0]], owner[1]) <= (places[other[0]], other[1]):
+        return other
+    asking.share(same.asking)
+    same.asking = asking
+    waiting[other] = waiting.pop(owner)
+    return owner
+
+
+def by_need(matters: Mapping[Key, float], texts: Mapping[Key, _Waiting]) -> list[Key]:
+    """What the next looks at attempts are best spent on: the more cases have a text (`texts`: by
+    attempt), the more. Of those that are equally open, the one with fewer looks.
+    """
+    rows = {(one.key, id) for (id, _), one in texts.items()}
+    cases = Counter([key for key, _ in rows])
+    fewer = sorted(matters, key=lambda key: texts[key].seen)
+    return most_open({key: matters[key] * cases[key] for key in fewer})
 
 
 class SuiteEvaluator(Evaluator):

@@ -148,15 +148,28 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
             for same in alike.values()
         }
 
+    def looks_by_text(self) -> dict[Hashable, int]:
+        """How many looks at each text of its attempts gave marks, by what `named` calls it."""
+        found: dict[Hashable, int] = {}
+        for number in range(1, self.case.attempts + 1):
+            ballots = [one for one in self._ballots(number) if one.judge != CHECK and one.marks]
+            if ballots:
+                found[self.named(self._text_of(number))] = len(ballots)
+        return found
+
+    def named(self, text: Hashable) -> Hashable:
+        """A text of an attempt among those of all cases. Cases that are run once share it where their
+        question is the same.
+        """
+        is_alone = self.contract is None or self.case.attempts > 1
+        return (self.case.id if is_alone else self.contract), self.case.input, text
+
     def _text_of(self, number: int) -> Hashable:
         """Equal for attempts that judges are shown the same of, and of which code says the same."""
         output = self._output_of(number)
         if output is None or self._is_target_error(number):
             return number
-        checks = [one for one in self._ballots(number) if one.judge == CHECK]
-        return output, frozenset(
-            [(key, mark.answer, mark.score) for one in checks for key, mark in one.marks.items()]
-        )
+        return shown_text(output, self._ballots(number))
 
     def attempt(self, number: int) -> CaseBelief:
         """One attempt alone, like a case of its own."""
@@ -291,6 +304,16 @@ def open_attempts(
         return OpenAttempts(found)
     unseen = belief.expected_unseen
     return OpenAttempts(found, unseen * (1.0 - unseen) * prod(shares.values()) ** 2)
+
+
+def shown_text(output: str, ballots: Iterable[Ballot]) -> Hashable:
+    """Equal for attempts at one question that gave this output (`output_digest`) and of which code
+    says the same.
+    """
+    checks = [one for one in ballots if one.judge == CHECK]
+    return output, frozenset(
+        [(key, mark.answer, mark.score) for one in checks for key, mark in one.marks.items()]
+    )
 
 
 def name_of_shown(contract: str, input: str, output: str, diff: object) -> Hashable:
