@@ -24,11 +24,12 @@ pytestmark = pytest.mark.slow
 
 class Tries:
     """Words that an artifact has are said well in every attempt, the others in the second one alone.
-    `misread`: the words of which the first look says the opposite.
+    `misread`: the words of which the first look says the opposite; `crashing`: those whose first attempt
+    fails.
     """
 
-    def __init__(self, folder: Path, misread: str = "") -> None:
-        self.folder, self.misread = folder, misread
+    def __init__(self, folder: Path, misread: str = "", crashing: str = "") -> None:
+        self.folder, self.misread, self.crashing = folder, misread, crashing
         self.runs: Counter[tuple[str, str]] = Counter()
         self.looks: Counter[tuple[object, ...]] = Counter()
         (folder / "text.md").write_text("a d g\n")
@@ -37,6 +38,8 @@ class Tries:
         text = artifact.read_text()
         self.runs[text, input] += 1
         number = self.runs[text, input]
+        if number == 1 and input in self.crashing.split():
+            raise RuntimeError("down")
         return f"{'good' if input in text.split() or number == 2 else 'bad'} {number % 2} {text}"
 
     def judge(self, name: str) -> ScriptedJudge:
@@ -48,9 +51,12 @@ class Tries:
 
         return ScriptedJudge(look, id=name)
 
-    def improve(self, rule: str, attempts: int = 3, **options: Any) -> dict[str, Any]:
+    def improve(
+        self, rule: str, attempts: int = 3, rubric: Any = ("It is said well",), **options: Any
+    ) -> dict[str, Any]:
+        rubric = list(rubric) if isinstance(rubric, tuple) else rubric
         cases = [
-            {"id": word, "input": word, "split": split, "rubric": ["It is said well"]}
+            {"id": word, "input": word, "split": split, "rubric": rubric}
             for split, words in (("train", "abc"), ("val", "def"), ("test", "ghi"))
             for word in words
         ]
@@ -87,10 +93,30 @@ def test_one_good_attempt_is_enough_where_the_rule_says_so(rule: str, tmp_path: 
     assert max(tries.looks.values()) == 1 and max(tries.runs.values()) <= 3
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_loop_believes_of_its_first_split_what_its_run_states(rule: str, tmp_path: Path) -> None:
+# What fails may score more than what passes: code asks for the second attempt, judges for the rest.
+REQUIRED: dict[str, Any] = {
+    "threshold": 30,
+    "floor": 0,
+    "criteria": [
+        {"id": "said", "requirement": "It is said well", "weight": 3},
+        {"id": "even", "weight": 2, "required": True, "check": {"contains": " 0 "}},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "rubric", "crashing"),
+    [
+        *[(rule, ("It is said well",), "") for rule in RULES],
+        ("best", REQUIRED, ""),
+        ("mean", {**REQUIRED, "threshold": 20, "criteria": REQUIRED["criteria"][:1]}, "d e"),
+    ],
+)
+def test_a_loop_believes_of_its_first_split_what_its_run_states(
+    rule: str, rubric: Any, crashing: str, tmp_path: Path
+) -> None:
     """By the record of the loop alone, as a run that is resumed reads it."""
-    Tries(tmp_path, misread="d e").improve(rule, rounds=1)
+    Tries(tmp_path, misread="d e", crashing=crashing).improve(rule, rubric=rubric, rounds=1)
     with Workspace.at(tmp_path).open_store() as store:
         runs = {info.id: list(store.events(info.id)) for info in reversed(store.runs())}
         log = next(log for log in runs.values() if isinstance(log[0], SuiteImprovementStarted))
