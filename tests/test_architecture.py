@@ -312,6 +312,30 @@ def test_rooms_inside_a_layer_have_their_arrows(inside: str) -> None:
     assert both == []
 
 
+MOST_ROOMS = {"core": (20, 85), "app": (24, 80), "report": (14, 45)}
+"""How many rooms a layer has, and arrows between them, where a file at its top is a room of its own:
+what many modules use belongs to one of those that are there, near the bottom.
+"""
+
+
+@pytest.mark.parametrize("inside", MOST_ROOMS)
+def test_a_layer_has_few_rooms_and_arrows(inside: str) -> None:
+    """And no two of them import each other, late imports counted."""
+    rooms = {module.split(".")[2] for module in FILES if module.startswith(f"honestone.{inside}.")}
+    arrows = {
+        (one.source.split(".")[2], one.target.split(".")[2])
+        for one in our_imports()
+        if one.source.startswith(f"honestone.{inside}.")
+        and one.target.startswith(f"honestone.{inside}.")
+        and not one.for_types
+    }
+    between = {(a, b) for a, b in arrows if a != b}
+    assert [(a, b) for a, b in sorted(between) if (b, a) in between] == []
+    most_rooms, most_arrows = MOST_ROOMS[inside]
+    assert len(rooms) <= most_rooms
+    assert len(between) <= most_arrows
+
+
 def test_what_draws_documents_knows_no_record() -> None:
     """Terminal and pages get documents, whatever they were made from."""
     from_records = [
@@ -507,7 +531,7 @@ cli.main cli.options cli.rubrics cli.rubrics.check cli.rubrics.group cli.termina
 core.artifact core.authoring core.authoring.lint core.checking core.checking.added_kinds
 core.errors core.json_value core.judging core.judging.ballot core.judging.choices
 core.judging.images core.judging.needs core.judging.request core.judging.rubric
-core.judging.settings_tables core.judging.spend core.late_pattern core.numbers core.plugins
+core.judging.settings_tables core.judging.spend core.numbers core.plugins
 core.reading core.reading.json_schema core.record core.record.store_address core.skill
 core.skill.skill_file core.suite core.suite.message core.suite.trace core.tables formats
 formats.fields formats.findings formats.project formats.rubric formats.rubric.check_words
@@ -531,7 +555,7 @@ core.checking.added_kinds core.editing core.editing.proposal core.editing.result
 core.events core.json_value core.judging core.judging.ballot core.judging.choices
 core.judging.contract core.judging.images core.judging.needs core.judging.packing
 core.judging.request core.judging.rubric core.judging.scorecard core.judging.scorer
-core.judging.settings_tables core.judging.spend core.late_pattern core.numbers core.plugins
+core.judging.settings_tables core.judging.spend core.numbers core.plugins
 core.reading core.reading.evidence core.reading.json_schema core.record core.record.event_codec
 core.record.judge_spends core.record.store_address core.skill core.skill.skill_file
 core.statistics core.statistics.labels core.statistics.noise core.suite core.suite.case
@@ -555,7 +579,7 @@ cli.ctrl_c cli.main cli.options cli.recorded cli.recorded.runs cli.terminal core
 core.checking core.checking.added_kinds core.editing core.editing.result core.errors
 core.json_value core.judging core.judging.ballot core.judging.choices core.judging.images
 core.judging.needs core.judging.request core.judging.rubric core.judging.settings_tables
-core.judging.spend core.late_pattern core.numbers core.plugins core.reading
+core.judging.spend core.numbers core.plugins core.reading
 core.reading.json_schema core.record core.record.runs core.record.store_address core.skill
 core.skill.skill_file core.suite core.suite.message core.suite.trace core.tables formats
 formats.project formats.settings formats.syntax formats.syntax.marked formats.syntax.nodes

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import honestone
-from honestone.core import late_pattern as late
-from honestone.core.late_pattern import late_pattern
+from honestone.core import json_value
+from honestone.core.json_value import late_pattern
 
 
 @given(st.text("ab1 \n", max_size=20), st.sampled_from([0, re.IGNORECASE, re.MULTILINE]))
@@ -31,7 +31,9 @@ def test_it_is_compiled_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None
     """Once, whatever is asked of it."""
     compiled = []
     real = re.compile
-    monkeypatch.setattr(late.re, "compile", lambda *words: compiled.append(words) or real(*words))
+    monkeypatch.setattr(
+        json_value.re, "compile", lambda *words: compiled.append(words) or real(*words)
+    )
     pattern = late_pattern(rb"\d+", re.ASCII)
     assert pattern.pattern == rb"\d+"
     assert compiled == []
@@ -45,7 +47,7 @@ def test_all_of_ours_can_be_compiled() -> None:
     for one in walk_packages(honestone.__path__, "honestone."):
         if not one.name.endswith("__main__"):
             import_module(one.name)
-    made = [one for one in gc.get_objects() if isinstance(one, late._LatePattern)]
+    made = [one for one in gc.get_objects() if isinstance(one, json_value._LatePattern)]
     assert len(made) > 300
     for one in made:
         re.compile(one.pattern, one._flags)

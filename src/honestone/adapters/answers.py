@@ -20,8 +20,7 @@ from honestone.adapters.endpoint import (
     HttpRefused,
     host_of,
 )
-from honestone.core.json_value import Json, parsed_json
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import Json, late_pattern, parsed_json
 from honestone.ports import CallFailed
 from honestone.system.loose_json import one_line, record, tables
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.context import CLIS, PROVIDERS
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 # How names of models begin, and the provider that they are typed with.
 _FAMILIES: Final = (

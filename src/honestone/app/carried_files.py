@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from honestone.adapters.checks.code import program_words
 from honestone.core.checking.script import with_files
 from honestone.core.errors import FileError, UsageError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Check, Rubric, with_checks
-from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import Case, CaseWorkspace, Suite, is_url
 from honestone.formats.project import Project
 from honestone.system.files import printable

@@ -19,8 +19,7 @@ from honestone.app.doors.offers import (
 )
 from honestone.cli.terminal import here
 from honestone.core.errors import HonestoneError, UsageError
-from honestone.core.json_value import visible
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern, visible
 
 SHELLS = ("bash", "zsh", "fish")
 # What a shell takes for one word, without quotes.

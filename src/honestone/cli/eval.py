@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 import click
 from msgspec.structs import asdict, replace
 
-from honestone.app.artifact_options import ArtifactOptions, TextOptions
 from honestone.app.judging.judging_options import (
     AcceptLoss,
     AllowCode,
+    ArtifactOptions,
     JudgingOptions,
     Locked,
     MaxLooks,
     RequireCalibration,
     RequireTier,
     Sure,
+    TextOptions,
     certified_by,
 )
 from honestone.app.options import Argument, Option, declared

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from honestone.app.workspace import Workspace, terminal_person
 from honestone.cli.options import named_store
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.system.drawing import (
     Style,
     bar,

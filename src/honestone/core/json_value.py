@@ -1,5 +1,6 @@
 """Values from outside: plain JSON, which is arbitrary in files and replies and is hashed; texts,
-made safe to show in notes; records as the JSON objects that are kept of them, and back.
+made safe to show in notes, and the patterns that look for something in them; records as the JSON
+objects that are kept of them, and back.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from math import isfinite
 from types import MappingProxyType, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
+    Any,
+    AnyStr,
     Final,
     Generic,
     Literal,
@@ -28,8 +31,6 @@ from typing import (
 )
 
 from msgspec import NODEFAULT, Struct, field
-
-from honestone.core.late_pattern import late_pattern
 
 # msgspec, which reads records into classes, has no types that name themselves.
 if TYPE_CHECKING:
@@ -139,6 +140,36 @@ def parsed_json(text: str | bytes) -> Json:
         return json_once(text)
     except (ValueError, RecursionError):
         return None
+
+
+def late_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """What `re.compile` gives, for a name of a module or a class, compiled at its first use: a
+    command uses about one in ten of the patterns that it loads, and to compile one may take as long
+    as to import a module.
+
+    Its methods and attributes are there; functions of `re` do not take it. Raises re.error at its
+    first use, where `re.compile` would at once: a test uses each.
+    """
+    return cast(re.Pattern[AnyStr], _LatePattern(pattern, flags))
+
+
+class _LatePattern:
+    """A pattern that has not been compiled, or the methods of one that was, as they were asked for."""
+
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = getattr(self._compiled, name)
+        setattr(self, name, found)  # the next call finds it as fast as one of `re`
+        return found
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[Any]:
+        return re.compile(self.pattern, self._flags)
 
 
 _SPACE: Final = late_pattern(r"[ \t\r\n]*")

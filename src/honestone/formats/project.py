@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from honestone.core.errors import SettingsError, UsageError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 NAME: Final = "honestone.toml"
 _SPEAKS_OF_US: Final = late_pattern(rb"(?m)^\s*\[\[?\s*tool\.honestone\s*[.\]]")

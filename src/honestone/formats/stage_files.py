@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from honestone.core.errors import FileError, UsageError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.formats.syntax.marked import Marked, read_marked
 
 LANE: Final = "generic-skill"

@@ -20,8 +20,7 @@ from msgspec import Struct
 
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import json_once
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import json_once, late_pattern
 from honestone.formats.syntax.csv_rows import json_list_rows
 from honestone.formats.syntax.marked import read_text
 from honestone.formats.syntax.nodes import MAX_BYTES

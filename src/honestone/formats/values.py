@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 from msgspec.structs import replace
 
 from honestone.core.errors import HonestoneError, RubricError, UsageError
-from honestone.core.json_value import is_integer, is_number
+from honestone.core.json_value import is_integer, is_number, late_pattern
 from honestone.core.judging.rubric import (
     LEAST_LOOKS,
     RULES,
@@ -26,7 +26,6 @@ from honestone.core.judging.rubric import (
     is_quorum,
     sure_problem,
 )
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import exact, hundredfold
 from honestone.formats.fields import SHAPES, TAKES, VERSION, Takes, unknown_key_hint
 from honestone.formats.syntax.marked import Marked

@@ -10,8 +10,7 @@ from typing import Final, Unpack
 from msgspec.structs import replace
 
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import JsonObject
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import JsonObject, late_pattern
 from honestone.core.plugins import FORMATS
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for

@@ -19,9 +19,8 @@ from msgspec.structs import replace
 
 from honestone.core.authoring import skill_text, suite_drafting
 from honestone.core.errors import FileError
-from honestone.core.json_value import parsed_json
+from honestone.core.json_value import late_pattern, parsed_json
 from honestone.core.judging.rubric import Rubric, free_id, slug
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.suite.case import Case, Message, Suite, split_of
 from honestone.formats.syntax.reader import words

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from honestone.app.options import REQUIRED, Declared, parts
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 A = TypeVar("A", bound="Arguments")
 

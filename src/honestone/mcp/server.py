@@ -39,7 +39,7 @@ from honestone.app.event_loop import STOPPER, Stopper
 from honestone.app.runs.run_list import list_runs
 from honestone.app.workspace import Bounds, Workspace
 from honestone.core.errors import HonestoneError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.formats.project import reading_within
 from honestone.mcp.tools import TOOLS, Call, find_tool, report_text, rubric_text
 from honestone.report.errors import error_text, system_error_text

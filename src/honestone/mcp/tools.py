@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from honestone.app.artifact_options import ArtifactOptions
 from honestone.app.improving.improve import improve
 from honestone.app.improving.loop import EditOptions, ImprovementRequest, LoopOptions
 from honestone.app.improving.step import (
@@ -22,7 +21,7 @@ from honestone.app.improving.step import (
     start_steps,
 )
 from honestone.app.judging.evaluate import EvaluateRequest, evaluate_one
-from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.judging.judging_options import ArtifactOptions, JudgingOptions
 from honestone.app.judging.rubric_plan import load_rubric
 from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
 from honestone.app.runs.records import RunRecord, open_run

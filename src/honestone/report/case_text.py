@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.ballot import CHECK
-from honestone.core.late_pattern import late_pattern
 from honestone.core.reading.evidence import find_quote
 from honestone.report.documents import fields_of
 from honestone.report.documents.scorecard import JudgeDoc, QuoteDoc, ScorecardDoc

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 # Characters compared of each side; words are compared with all others, so long texts are cut first.
 LONGEST: Final = 2000

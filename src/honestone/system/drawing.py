@@ -17,7 +17,7 @@ from typing import Final, TextIO
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.numbers import Number, exact
 
 WIDEST: Final = 110

@@ -14,8 +14,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from honestone.core.json_value import json_once
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import json_once, late_pattern
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.loose_json import Table, record, string, table

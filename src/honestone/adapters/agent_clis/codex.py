@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
-from honestone.core.json_value import Json
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import Json, late_pattern
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.loose_json import Table, count, record, string, table

@@ -16,7 +16,7 @@ from msgspec import Struct
 from honestone.adapters.agent_clis import known_cli
 from honestone.adapters.agent_clis.base import AgentCli, Auth
 from honestone.adapters.agent_clis.driver import locate
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.ports import CallFailed
 from honestone.system.processes.commands import answer_of
 from honestone.system.processes.environment import base_environment

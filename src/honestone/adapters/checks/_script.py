@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType, SimpleNamespace
 from typing import Any, Generic, TypeVar
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 FIRST_INDENT = late_pattern(r"^(?!\s*$)\s+", re.MULTILINE)
 

@@ -39,8 +39,8 @@ from honestone.adapters.checks.pytest_counts import (
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import CheckAnswer, compile_text_check, visible
 from honestone.core.errors import ProgramMissing, UsageError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Check
-from honestone.core.late_pattern import late_pattern
 from honestone.ports import Finding
 from honestone.system.files import NEVER_PART, below
 from honestone.system.processes import process

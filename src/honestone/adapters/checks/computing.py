@@ -28,8 +28,8 @@ from honestone.core.checking.checks import (
 )
 from honestone.core.checking.looks import listed_words
 from honestone.core.errors import HonestoneError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Check
-from honestone.core.late_pattern import late_pattern
 from honestone.ports import Finding, Output
 
 if TYPE_CHECKING:

@@ -29,9 +29,8 @@ from honestone.core.checking.javascript.schemas import schema_problem
 from honestone.core.checking.looks import json_parts, json_problem
 from honestone.core.checking.text_form import normal_value
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import Json, plain_value
+from honestone.core.json_value import Json, late_pattern, plain_value
 from honestone.core.judging.rubric import Check
-from honestone.core.late_pattern import late_pattern
 from honestone.ports import Finding
 
 _LONG: Final = "the schema takes more than {:g} s on this text"

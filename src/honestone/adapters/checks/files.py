@@ -17,8 +17,8 @@ from honestone.core.artifact import Version, as_text
 from honestone.core.checking.checks import CheckAnswer, matching, quoted, visible
 from honestone.core.checking.gave_up import GaveUp
 from honestone.core.errors import UsageError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Check
-from honestone.core.late_pattern import late_pattern
 from honestone.ports import Finding
 from honestone.system.files import below
 

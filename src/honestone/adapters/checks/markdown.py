@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from honestone.core.checking.gave_up import GaveUp
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

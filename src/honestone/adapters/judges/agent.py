@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.core.errors import SettingsError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.ports import CallFailed, Completion, Judge, NothingToClose, Prompt
 
 _NAME: Final = late_pattern(r"[\w.-]{1,64}")

@@ -21,9 +21,8 @@ from honestone.adapters.endpoint import Endpoint, HttpRefused, host_of
 from honestone.adapters.models.options import Options, merged
 from honestone.adapters.transport import hold, let_go
 from honestone.core.errors import SettingsError
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, late_pattern
 from honestone.core.judging.needs import MachineNeeds
-from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.trace import ToolCall
 from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
 from honestone.system.loose_json import count, down, string, table, total

@@ -36,10 +36,9 @@ from honestone.adapters.people.sheet import (
     restore,
 )
 from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held_back, tell
-from honestone.core.json_value import parsed_json
+from honestone.core.json_value import late_pattern, parsed_json
 from honestone.core.judging.ballot import NOT_APPLICABLE, Mark, Question
 from honestone.core.judging.rubric import Key, as_written
-from honestone.core.late_pattern import late_pattern
 from honestone.ports import CallFailed
 from honestone.system.drawing import (
     Style,

@@ -13,9 +13,9 @@ from typing import Any, Final, TypedDict
 from msgspec import Struct
 
 from honestone.adapters.people.keys import Press
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.ballot import NOT_APPLICABLE, Answer, Mark, Question, answer_problem
 from honestone.core.judging.rubric import Item, Key
-from honestone.core.late_pattern import late_pattern
 from honestone.core.tables import table_text
 from honestone.system.drawing import (
     clusters,

@@ -25,7 +25,7 @@ from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, pars
 from honestone.adapters.targets.working_directory import workdir_for
 from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 from honestone.system.files import make_copy, remove

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from honestone.core.errors import FileError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.system.files import TEMPORARY, write_atomically
 from honestone.system.trust.person_folder import person_folder
 

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from honestone.app.agents.file_changes import FileNotes
 from honestone.app.agents.hosts import NAME, Host
-from honestone.core.json_value import Json, member, members
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import Json, late_pattern, member, members
 from honestone.formats.syntax.json_edit import JsonPath, cut_out, put_in, read_object
 from honestone.formats.syntax.toml_edit import cut_table, put_table, read_table
 from honestone.templates import agent_text

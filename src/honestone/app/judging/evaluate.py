@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from msgspec import field
 
 from honestone.adapters.registry import make_target
-from honestone.app.artifact_options import ArtifactOptions
 from honestone.app.between_calls import LEFT_OPEN
 from honestone.app.event_loop import each_interruptibly, run_interruptibly
 from honestone.app.judging.evaluated import Evaluated, EvaluationSummary, Writer
 from honestone.app.judging.judging_options import (
     BATCH_AT_ONCE,
+    ArtifactOptions,
     JudgingOptions,
     make_context,
     make_panel,

@@ -287,6 +287,52 @@ class JudgingOptions(Struct, frozen=True, kw_only=True):
         )
 
 
+class ArtifactOptions(Struct, frozen=True, kw_only=True):
+    """The options of `eval ARTIFACT` other than those of judging. They are here, where a suite
+    finds them too: its command declares them, and loads no code that judges artifacts.
+    """
+
+    gate_only: Annotated[bool, Option("Stop asking judges once the verdict cannot change.")] = False
+    input: Annotated[str | None, Option("The input that a target gets. [the artifact's text]")] = (
+        None
+    )
+    reference: Annotated[str | None, Option("A reference answer that judges see.")] = None
+    staged: Annotated[
+        bool, Option("Judge what is staged in git, as the next commit would have it.")
+    ] = False
+    accept_loss: Annotated[AcceptLoss, BY_COMMAND] = False
+    locked: Annotated[Locked, BY_COMMAND] = False
+
+
+class TextOptions(Struct, frozen=True, kw_only=True):
+    """The options of `eval TABLE --text COLUMN` besides those of judging. `--input` and
+    `--reference` name columns there too.
+    """
+
+    text: Annotated[
+        str | None,
+        Option("The column of a table whose texts are judged, a row each.", metavar="COLUMN"),
+    ] = None
+    id: Annotated[
+        str | None,
+        Option("The column with the ids of the texts. [the row's number]", metavar="COLUMN"),
+    ] = None
+    group: Annotated[
+        str | None,
+        Option("The column by which texts are counted in groups, too.", metavar="COLUMN"),
+    ] = None
+    input_text: Annotated[
+        str | None, Option("The same input for all texts of a table.", metavar="TEXT")
+    ] = None
+    max_rows: Annotated[
+        int | None, Option("Judge the first rows of a table only.", min=1, metavar="N")
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for what no command line would accept."""
+        require_valid(self, TextOptions)
+
+
 def limit(given: float | int | None, settings: Settings, name: LimitName, default: float) -> float:
     """The option before the settings before the default."""
     if given is not None:
@@ -584,32 +630,3 @@ def refuse_if_all_refuse(name: str, seats: Sequence[Seat], questions: Sequence[Q
 
 def _with_bounds(seats: Sequence[Seat]) -> dict[str, SizedJudge]:
     return {seat.id: seat.judge for seat in seats if isinstance(seat.judge, SizedJudge)}
-
-
-def make_pair_seats(seats: Sequence[Seat]) -> tuple[Seat, ...]:
-    """The same seats for comparing two artifacts. Raises UsageError for a judge that cannot be
-    shown two.
-    """
-    from honestone.adapters.judges.pairwise import PairJudge
-    from honestone.adapters.judges.prompted import PromptedJudge
-
-    made = []
-    for seat in seats:
-        if type(seat.judge) is PromptedJudge and seat.kind != "agent":
-            made.append(replace(seat, judge=PairJudge(seat.judge)))
-        else:
-            raise UsageError(
-                f"the judge `{seat.id}` cannot compare two artifacts: {_WHY_NO_PAIRS.get(seat.kind, _NO_PAIRS)}",
-                hint="name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings",
-            )
-    return tuple(made)
-
-
-_NO_PAIRS = "it takes one artifact at a time"
-_WHY_NO_PAIRS = {
-    "program": "a script is asked about one artifact; score both with `honestone eval` and compare the numbers",
-    "person": "the form for people shows one artifact",
-    "agent": "`agent prompt` shows one artifact",
-    "recorded": "a recording holds answers about one artifact",
-    "mock": "it looks at nothing",
-}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import (
     JudgingOptions,
-    make_pair_seats,
     make_panel,
     refuse_if_all_refuse,
 )
@@ -80,7 +81,7 @@ class _Pair:
         self._a, self._b = (loaded.version for loaded in self._loaded)
         for version in (self._a, self._b):
             self._plan.preflight(version)
-        self._seats: tuple[Seat, ...] = make_pair_seats(self._plan.seats())
+        self._seats: tuple[Seat, ...] = _pair_seats(self._plan.seats())
         questions = [pair_question(self._plan.rubric, self._a, self._b, order) for order in ORDERS]
         refuse_if_all_refuse(" and ".join(self._names), self._seats, questions)
 
@@ -143,3 +144,32 @@ class _Pair:
                 for side, part in shown.items()
             ]
         return notes
+
+
+def _pair_seats(seats: Sequence[Seat]) -> tuple[Seat, ...]:
+    """The same seats for comparing two artifacts. Raises UsageError for a judge that cannot be
+    shown two.
+    """
+    from honestone.adapters.judges.pairwise import PairJudge
+    from honestone.adapters.judges.prompted import PromptedJudge
+
+    made = []
+    for seat in seats:
+        if type(seat.judge) is PromptedJudge and seat.kind != "agent":
+            made.append(replace(seat, judge=PairJudge(seat.judge)))
+        else:
+            raise UsageError(
+                f"the judge `{seat.id}` cannot compare two artifacts: {_WHY_NO_PAIRS.get(seat.kind, _NO_PAIRS)}",
+                hint="name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings",
+            )
+    return tuple(made)
+
+
+_NO_PAIRS = "it takes one artifact at a time"
+_WHY_NO_PAIRS = {
+    "program": "a script is asked about one artifact; score both with `honestone eval` and compare the numbers",
+    "person": "the form for people shows one artifact",
+    "agent": "`agent prompt` shows one artifact",
+    "recorded": "a recording holds answers about one artifact",
+    "mock": "it looks at nothing",
+}

@@ -16,7 +16,7 @@ from honestone.app.runs.run_list import chosen_runs, figures_of_run, parts_of, w
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import TableStarted
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.live import state_now
 from honestone.core.record.runs import COLUMN
 from honestone.ports import DeletingStore, RunInfo

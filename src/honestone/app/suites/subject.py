@@ -20,7 +20,7 @@ from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.events import StartedArtifact, StartedColumn, TableStarted
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.record import summary
 from honestone.core.record.case_belief import Chances, name_of_shown
 from honestone.core.record.record import read_record

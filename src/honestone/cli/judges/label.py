@@ -16,8 +16,8 @@ from honestone.cli import options as shared
 from honestone.cli.browser import IsInBrowser, OpensNone, Port, refuse_without_browser
 from honestone.cli.terminal import Progress, dump_line, here, render, write
 from honestone.core.errors import Interrupted, UsageError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.ballot import Answer
-from honestone.core.late_pattern import late_pattern
 from honestone.report.documents.trust.labels import LabelsDoc
 from honestone.report.trust.labels import artifact_lines, context_lines, question_lines
 from honestone.system.drawing import is_terminal, line, style_for

@@ -19,10 +19,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.core.artifact import Entry, Version
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.ballot import AskedCriterion
 from honestone.core.judging.choices import Ask
 from honestone.core.judging.rubric import Key
-from honestone.core.late_pattern import late_pattern
 from honestone.core.reading.evidence import find_quote
 from honestone.core.tables import table_text
 

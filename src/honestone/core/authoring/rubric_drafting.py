@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from honestone.core.authoring.lint import Remark, lint
 from honestone.core.checking.check_problems import check_problem
 from honestone.core.checking.checks import KINDS
-from honestone.core.json_value import is_number
+from honestone.core.json_value import is_number, late_pattern
 from honestone.core.judging.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
@@ -36,7 +36,6 @@ from honestone.core.judging.rubric import (
     as_written,
     slug,
 )
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import exact
 from honestone.core.reading.json_text import objects_in
 from honestone.core.reading.thinking import without_thinking

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.skill.skill_file import sections
 from honestone.core.skill.structure import front_values
 from honestone.core.tables import table_json

@@ -27,8 +27,8 @@ from honestone.core.authoring.skill_text import (
 )
 from honestone.core.authoring.suite_lint import FEWEST, MOST, is_common, lint_suite
 from honestone.core.errors import UsageError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, free_id, slug
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.suite.case import Case, Message, Suite
 

@@ -16,8 +16,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Check, Criterion
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ZERO
 from honestone.core.suite.case import Case, Split, Suite
 from honestone.core.tables import Fact, RuledRemark, rule_texts, table_text

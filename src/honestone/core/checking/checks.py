@@ -27,12 +27,11 @@ from honestone.core.checking.looks import LOOKS, Look, listed_words
 from honestone.core.checking.patterns import GUARDS, compile_regex, path_pattern
 from honestone.core.checking.text_form import asks_for_line_breaks, form_words, normal, normal_value
 from honestone.core.json_value import NOTE_LIMIT as NOTE_LIMIT
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, late_pattern
 from honestone.core.json_value import line_of as line_of
 from honestone.core.json_value import quoted as quoted
 from honestone.core.json_value import visible as visible
 from honestone.core.judging.rubric import Check, Item, Rubric
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.tables import table_text
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from honestone.core.checking.script import Script
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 
 class CodeRead(NamedTuple):

@@ -18,9 +18,16 @@ from msgspec import Struct
 from honestone.core.checking.gave_up import GaveUp
 from honestone.core.checking.text_form import normal_value
 from honestone.core.checking.trace_checks import same
-from honestone.core.json_value import JsonObject, built, is_number, listed, quoted, visible
+from honestone.core.json_value import (
+    JsonObject,
+    built,
+    is_number,
+    late_pattern,
+    listed,
+    quoted,
+    visible,
+)
 from honestone.core.judging.rubric import Check
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, exact
 from honestone.core.tables import table_text
 

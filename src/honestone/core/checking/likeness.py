@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 # BLEU and GLEU compare runs of one to so many words.
 LONGEST_N: Final = 4

@@ -10,11 +10,10 @@ from typing import Final, Literal, NoReturn, TypeAlias
 from honestone.core.checking.gave_up import GaveUp as GaveUp
 from honestone.core.checking.patterns import compile_regex
 from honestone.core.json_value import NOTE_LIMIT as NOTE_LIMIT
+from honestone.core.json_value import late_pattern, listed
 from honestone.core.json_value import line_of as line_of
-from honestone.core.json_value import listed
 from honestone.core.json_value import quoted as quoted
 from honestone.core.json_value import visible as visible
-from honestone.core.late_pattern import late_pattern
 
 # Says what is wrong with a text, None when nothing is. Raises GaveUp.
 Look: TypeAlias = Callable[[str], str | None]

@@ -12,7 +12,7 @@ from typing import Final
 from xml.parsers import expat
 
 from honestone.core.checking.gave_up import GaveUp
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 # A quoted attribute may hold `>`, but not `<`: XML forbids it, and a search ends at the next one.
 _TAG: Final = late_pattern(

@@ -11,10 +11,10 @@ from typing import Final
 
 from honestone.core.checking.gave_up import GaveUp as GaveUp
 from honestone.core.json_value import NOTE_LIMIT as NOTE_LIMIT
+from honestone.core.json_value import late_pattern
 from honestone.core.json_value import line_of as line_of
 from honestone.core.json_value import quoted as quoted
 from honestone.core.json_value import visible as visible
-from honestone.core.late_pattern import late_pattern
 
 FLAGS: Final = {
     "i": re.IGNORECASE,

@@ -13,9 +13,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.core.json_value import Json, JsonObject, is_number
+from honestone.core.json_value import Json, JsonObject, is_number, late_pattern
 from honestone.core.judging.rubric import Check
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO, exact
 
 Language: TypeAlias = Literal["javascript", "python"]

@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 # Words by which a text speaks of being judged, and those by which it speaks of a good answer. Only
 # a text with both gets the second control item, so that others cost no token more. Their number

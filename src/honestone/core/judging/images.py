@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from honestone.core.artifact import Version
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 MOST_IMAGES: Final = 20
 LARGEST_IMAGE: Final = 3_500_000

@@ -24,9 +24,9 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
 
 # Two judges, or two looks of one, further apart than this on one criterion are flagged.

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 # Fewer letters or digits than this are in almost any text, so they prove nothing.
 MIN_LETTERS: Final = 3

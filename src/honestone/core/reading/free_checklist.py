@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.reading import json_text, tolerant_json
 from honestone.core.reading.free_text import as_yes_no, prepared
 

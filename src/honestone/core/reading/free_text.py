@@ -16,8 +16,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from honestone.core.json_value import is_integer, is_number
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import is_integer, is_number, late_pattern
 from honestone.core.reading import json_text, thinking, tolerant_json
 from honestone.core.tables import table_json
 

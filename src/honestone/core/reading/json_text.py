@@ -19,7 +19,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.reading.tolerant_json import (
     DOUBLE,
     OPENING,

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.tables import table_json
 
 _WRITTEN: Final = json.loads(table_json("reading/refusal"))

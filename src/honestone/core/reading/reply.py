@@ -19,10 +19,9 @@ from typing import Final, TypeAlias, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from honestone.core.json_value import is_integer
+from honestone.core.json_value import is_integer, late_pattern
 from honestone.core.judging.ballot import Answer, Mark, Reading, answer_problem
 from honestone.core.judging.rubric import Anchors, Item, Key, as_written
-from honestone.core.late_pattern import late_pattern
 from honestone.core.reading import json_text, thinking, tolerant_json
 from honestone.core.reading.stray_brackets import without_stray_opening
 from honestone.core.tables import table_json

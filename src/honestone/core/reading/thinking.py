@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 # A thinking block counts only where it begins the text: further on, the words may be a quotation.
 _THINKING = late_pattern(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.tables import table_json
 
 # Deeper nesting is not a reply to anything that we ask.

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 _SECRET: Final = late_pattern(
     r"key|token|secret|passw|passphrase|credential|auth|cookie|session", re.IGNORECASE

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from honestone.core.errors import StoreError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 POSTGRESQL: Final = "postgresql"
 # Seconds that a command under way waits for a store that does not answer.

@@ -16,7 +16,7 @@ from typing import Final
 
 from honestone.core.artifact import Entry, Version, as_text
 from honestone.core.editing.proposal import touched
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.skill.skill_file import SKILL_FILE, entries, is_plain, split
 
 

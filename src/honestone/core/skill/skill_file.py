@@ -12,7 +12,7 @@ from math import isfinite
 from msgspec import Struct
 
 from honestone.core.artifact import Version, as_text
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 SKILL_FILE = "SKILL.md"
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from honestone.core.artifact import Version
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.skill.skill_file import (
     SKILL_FILE,
     entries,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone import ports
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 
 def voter(judge: ports.Judge, folder: Path = Path()) -> object:

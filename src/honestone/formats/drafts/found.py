@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from honestone.core.authoring.rubric_drafting import combination_of
 from honestone.core.errors import FileError, RubricError
-from honestone.core.json_value import visible
+from honestone.core.json_value import late_pattern, visible
 from honestone.core.judging.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
@@ -26,7 +26,6 @@ from honestone.core.judging.rubric import (
     free_id,
     slug,
 )
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE
 from honestone.formats.rubric.rubric_file import DRAFT_LINE
 from honestone.formats.rubric.rubric_write import dump_draft

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, number_in
 from honestone.formats.drafts.tables import NO_HEADING, criteria_in, plain
 

@@ -20,8 +20,8 @@ from honestone.core.authoring.lint import suggested_id
 from honestone.core.authoring.lint.ids import ids as id_remarks
 from honestone.core.authoring.lint.numbers import groups_of, weight_of, weights_sum
 from honestone.core.errors import UsageError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Criterion, Item, Rubric
-from honestone.core.late_pattern import late_pattern
 from honestone.formats.fields import VERSION
 from honestone.formats.rubric.rubric_file import RubricSource, parse_rubric
 from honestone.formats.syntax.yaml_lines import number_text, scalar

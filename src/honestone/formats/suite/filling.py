@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 from honestone.core.checking.checks import KINDS
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.formats.syntax.nodes import MapKey, Node, scalar
 
 # Characters that one text may grow to.

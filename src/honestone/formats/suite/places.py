@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 _COLUMN_BITS: Final = 32
 _HERE: Final = late_pattern(r"([1-9][0-9]{0,8}):([1-9][0-9]{0,8})")

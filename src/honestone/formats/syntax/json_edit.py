@@ -8,8 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from honestone.core.json_value import Json, after_space, members_of
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import Json, after_space, late_pattern, members_of
 
 JsonPath = tuple[str | int, ...]
 

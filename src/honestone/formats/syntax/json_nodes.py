@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn, SupportsIndex, cast
 from weakref import finalize
 
 from honestone.core.errors import FileError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.formats.syntax.nodes import (
     MAX_DEPTH,
     DrawnKey,

@@ -13,8 +13,7 @@ from math import isfinite, isinf
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from honestone.core.errors import FileError
-from honestone.core.json_value import is_number
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import is_number, late_pattern
 
 Scalar: TypeAlias = str | int | float | bool | None
 MapKey: TypeAlias = str | int | float

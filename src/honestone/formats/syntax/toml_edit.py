@@ -10,8 +10,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from honestone.core.json_value import Json
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import Json, late_pattern
 
 _HEAD = late_pattern(r"^[ \t]*\[", re.M)
 _REMARKS = late_pattern(r"(?:^[ \t]*(?:#[^\n]*)?\n)*(?:^[ \t]*#[^\n]*)?\Z", re.M)

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.formats.syntax.marked import Marked
 from honestone.formats.syntax.nodes import (
     MAX_DEPTH,

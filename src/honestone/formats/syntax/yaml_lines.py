@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from honestone.core.errors import RubricError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 
 def entry(lines: list[str]) -> list[str]:

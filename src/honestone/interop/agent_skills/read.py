@@ -14,8 +14,8 @@ from typing import Final
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import UsageError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Criterion, free_id, slug
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.project import may_read, repository_of

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.source import SuiteSource
 from honestone.formats.syntax.document import Document

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from honestone.core.errors import FileError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.formats.project import require_readable
 from honestone.formats.syntax.document import Document
 from honestone.formats.syntax.marked import read_marked

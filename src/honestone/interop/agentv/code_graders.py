@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from honestone.core.checking.check_problems import check_problem
 from honestone.core.checking.checks import KINDS
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Check, as_written
-from honestone.core.late_pattern import late_pattern
 from honestone.formats.syntax.reader import FileEntry, shown, words
 from honestone.interop.agentv.dialect import TABLES, Dialect
 from honestone.interop.agentv.places import Container

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.formats.syntax.reader import FileEntry, shown
 from honestone.interop.agentv.text import Texts
 

@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from honestone.core.errors import FileError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import as_written
-from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import CaseWorkspace, is_url
 from honestone.formats.syntax.marked import read_marked
 from honestone.formats.syntax.nodes import MapKey

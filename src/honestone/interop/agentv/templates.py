@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from honestone.core.errors import UsageError
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.record.secret_names import looks_secret
 from honestone.core.suite.case import Case
 from honestone.formats.source import Loss

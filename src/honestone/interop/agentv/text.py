@@ -14,13 +14,13 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from honestone.core.errors import FileError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.images import (
     IMAGE_MARK,
     is_image_address,
     written_image,
     written_images,
 )
-from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.project import repository_of
 from honestone.formats.syntax.marked import read_text

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from honestone.core.checking.script import Script
 from honestone.core.errors import UsageError
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, late_pattern
 from honestone.core.judging.rubric import Check, Criterion
-from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import Case, Suite
 from honestone.formats.source import SuiteSource
 from honestone.formats.syntax.document import Document, MarkedLine, RunCode

@@ -18,9 +18,8 @@ from honestone.core.checking.check_problems import fits
 from honestone.core.checking.checks import KINDS
 from honestone.core.checking.javascript.patterns import NotTranslated, compile_javascript
 from honestone.core.checking.script import Language, Script
-from honestone.core.json_value import JsonObject
+from honestone.core.json_value import JsonObject, late_pattern
 from honestone.core.judging.rubric import Criterion, as_written, slug
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ONE, ZERO
 from honestone.formats.source import Loss
 from honestone.formats.syntax.reader import (

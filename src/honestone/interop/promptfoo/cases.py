@@ -13,10 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.core.errors import UsageError
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, late_pattern
 from honestone.core.judging.images import IMAGE_MARK, written_images
 from honestone.core.judging.rubric import free_id, slug
-from honestone.core.late_pattern import late_pattern
 from honestone.core.suite.case import AttemptRule, Case, Message
 from honestone.formats.syntax.reader import Cases, FileReading, Steps
 from honestone.interop.criteria import as_text, gated, undecided

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from honestone.core.checking.script import Script
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import Json, is_number
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import Json, is_number, late_pattern
 from honestone.formats.source import Loss
 from honestone.formats.syntax.csv_rows import csv_rows
 from honestone.formats.syntax.document import Document, MarkedLine

@@ -12,8 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from honestone.core.checking.script import Script
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import Json
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import Json, late_pattern
 from honestone.formats.syntax.document import Fetch, RunCode
 from honestone.formats.syntax.marked import Marked, parse_marked
 from honestone.formats.syntax.reader import FileReading, Steps, shown

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
-from honestone.core.json_value import is_number, visible
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import is_number, late_pattern, visible
 from honestone.core.record.secret_names import looks_secret
 from honestone.interop.environment import variable, why_not
 

@@ -13,8 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from honestone.core.errors import UsageError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Criterion, Item, Rubric, problems, slug
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import ZERO, exact
 from honestone.formats.rubric.rubric_file import UncheckedRubric
 from honestone.formats.source import ForeignRubric, SourceErrors

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError
-from honestone.core.json_value import visible
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern, visible
 
 # Of an archive, and of all that is unpacked from it.
 MAX_BYTES: Final = 100_000_000

@@ -13,8 +13,7 @@ from typing import Final, Literal, TypeAlias, TypedDict
 
 from msgspec import Struct
 
-from honestone.core.json_value import Json, is_integer
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import Json, is_integer, late_pattern
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
 from honestone.interop.traces import task

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.report.documents.findings import own_note
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.states import state_phrase

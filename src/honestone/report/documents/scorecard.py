@@ -13,9 +13,9 @@ from typing import Final, Literal, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.ballot import NOT_NEEDED, JudgeState
 from honestone.core.judging.scorecard import DISAGREE, read_looks_differ
-from honestone.core.late_pattern import late_pattern
 from honestone.core.numbers import Number, exact, money, points
 from honestone.report.documents.belief import BeliefDoc, belief_words, is_undecided
 from honestone.report.documents.states import state_words

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.report.building.table import column_reports
 from honestone.report.case_text import case_lines
 from honestone.report.documents import scorecard

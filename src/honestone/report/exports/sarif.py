@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from honestone import __version__
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.report.documents.scorecard import (
     CriterionDoc,
     ItemDoc,

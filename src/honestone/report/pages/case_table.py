@@ -11,8 +11,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.ballot import CHECK
-from honestone.core.late_pattern import late_pattern
 from honestone.core.statistics.labels import number_of
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
 from honestone.report.documents.suite import WORST_FIRST, SuiteReportDoc

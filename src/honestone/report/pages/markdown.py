@@ -18,9 +18,8 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from honestone.core import numbers
-from honestone.core.json_value import fence_of
+from honestone.core.json_value import fence_of, late_pattern
 from honestone.core.judging.rubric import Item, Rubric
-from honestone.core.late_pattern import late_pattern
 from honestone.report.case_text import excerpts_of
 from honestone.report.documents import scorecard, suite
 from honestone.report.documents.case_by_case import SuiteReport

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.report.documents.run_list import RunRow
 from honestone.system.drawing import Style, count, cut, pad, width
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from honestone.core.belief.stated import percent_words
 from honestone.core.editing.result import LEAST_STATED
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import UNSURE, BeliefDoc, is_undecided
 from honestone.report.documents.findings import (

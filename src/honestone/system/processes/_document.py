@@ -13,13 +13,11 @@ import sys
 import zipfile
 from collections.abc import Iterator
 
-from honestone.core.late_pattern import late_pattern
-
 MAX_PAGES = 1000
 MAX_UNPACKED = 100_000_000
 MAX_PARTS = 5000
 MISSING, REFUSED = 3, 4
-_BULLET = late_pattern(r"(?m)^([ \t]*)[•▪◦‣●○■·][ \t]*")
+_BULLET = r"(?m)^([ \t]*)[•▪◦‣●○■·][ \t]*"
 
 
 class UnreadableDocument(Exception):
@@ -48,7 +46,7 @@ def pdf_text(data: bytes) -> str:
     text = "\n\n".join(page.strip() for page in pages)
     if not text.strip():
         raise UnreadableDocument("holds no text: its pages are pictures")
-    return _BULLET.sub(r"\1- ", text)
+    return re.sub(_BULLET, r"\1- ", text)
 
 
 def docx_text(data: bytes) -> str:
@@ -84,7 +82,7 @@ def paragraph_line(paragraph: object) -> str:
         return f"\n{'#' * int(heading[1])} {text}\n"
     numbering = getattr(getattr(getattr(paragraph, "_p", None), "pPr", None), "numPr", None)
     if numbering is None and not style.startswith("List"):
-        return _BULLET.sub(r"\1- ", f"{text}\n")
+        return re.sub(_BULLET, r"\1- ", f"{text}\n")
     depth = getattr(getattr(numbering, "ilvl", None), "val", 0) or 0
     return f"{'  ' * int(depth)}- {text}"
 

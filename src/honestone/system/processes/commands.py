@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import UsageError
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.needs import MachineNeeds
-from honestone.core.late_pattern import late_pattern
 from honestone.system.processes.environment import base_environment
 
 # git, without the programs that a repository's own configuration and hooks may name: who asks which

@@ -9,8 +9,8 @@ from typing import Final
 
 from honestone.core.authoring.lint.remark import PlacedQuestion, Remark, asked, short
 from honestone.core.authoring.lint.words import stems
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Rubric, as_written
-from honestone.core.late_pattern import late_pattern
 
 LEVELS: Final = 5
 

@@ -11,8 +11,8 @@ from typing import Final
 from honestone.core.authoring.lint.code_wordings import CODE_WORDINGS, CodeWording
 from honestone.core.authoring.lint.remark import Remark, asked
 from honestone.core.authoring.lint.words import compiled, has, needs
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Check, Rubric
-from honestone.core.late_pattern import late_pattern
 
 
 def code_could_answer(rubric: Rubric) -> Iterator[Remark]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from honestone.core.authoring.lint.remark import Remark, asked, criteria_of
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Path, Rubric, slug
-from honestone.core.late_pattern import late_pattern
 
 _SAYS_NOTHING: Final = late_pattern(
     r"(?:check|item|criterion|criteria|crit|rubric|rule|test|req|requirement|question|point|id|no|nr|sub|[a-z])?[-_ .]?(?:\d+[a-z]?)?",

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from honestone.core.authoring.lint.remark import Remark, asked, short
 from honestone.core.authoring.lint.words import word_list
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Rubric
-from honestone.core.late_pattern import late_pattern
 
 _VERBS: Final = word_list("verbs")
 _ALSO_NOUNS: Final = word_list("also_nouns")

@@ -20,8 +20,8 @@ from honestone.core.authoring.lint.patterns import (
 )
 from honestone.core.authoring.lint.remark import Remark, asked
 from honestone.core.authoring.lint.words import WORDING, compiled, has, needs
+from honestone.core.json_value import late_pattern
 from honestone.core.judging.rubric import Rubric
-from honestone.core.late_pattern import late_pattern
 
 
 class _Family(Struct, frozen=True):

@@ -9,7 +9,7 @@ import tomllib
 from functools import cache, lru_cache
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.tables import table_text
 
 # The tables of `wording.toml`.

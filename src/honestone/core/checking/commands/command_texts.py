@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import dropwhile, islice, pairwise, product, takewhile
 from typing import Final
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -40,7 +40,7 @@ from honestone.core.checking.commands.known_programs import (
 )
 from honestone.core.checking.commands.shell_values import ShellValues, pipelines
 from honestone.core.checking.patterns import path_pattern
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 # What a file of this name holds, as the command sees it; None where there is none.
 ReadFile: TypeAlias = Callable[[str], bytes | None]

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 from honestone.core.tables import table_text
 
 # Options of programs that only look at their operands: which short ones take a file that they judge

@@ -16,7 +16,7 @@ from honestone.core.checking.commands.command_texts import (
     after_keywords,
     printed_operands,
 )
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 _PIPED: Final = late_pattern(r"(?:^|[^|])\|&?[({]*$")
 _LONGEST_PATH: Final = 4_096

@@ -8,8 +8,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from math import isfinite
 from typing import Final, TypeGuard
 
-from honestone.core.json_value import is_number
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import is_number, late_pattern
 
 _DATE: Final = late_pattern(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME: Final = late_pattern(

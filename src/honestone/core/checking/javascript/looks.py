@@ -10,9 +10,8 @@ from typing import Final, Literal
 from honestone.core.checking.gave_up import GaveUp
 from honestone.core.checking.javascript.patterns import compile_javascript, of_units, units
 from honestone.core.checking.looks import LOOKS, Look, holds_words
-from honestone.core.json_value import Json, line_of, quoted, visible
+from honestone.core.json_value import Json, late_pattern, line_of, quoted, visible
 from honestone.core.judging.rubric import Check
-from honestone.core.late_pattern import late_pattern
 
 
 def is_javascript(check: Check) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 # First and last code of characters that belong together.
 Ranges: TypeAlias = tuple[tuple[int, int], ...]

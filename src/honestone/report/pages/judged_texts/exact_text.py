@@ -9,7 +9,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from honestone.core.late_pattern import late_pattern
+from honestone.core.json_value import late_pattern
 
 _CONTROL_PICTURES: Final = 0x2400
 _UNSEEN: Final = (
