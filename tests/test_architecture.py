@@ -460,6 +460,22 @@ def test_patterns_are_compiled_when_they_are_used() -> None:
     assert at_once == []
 
 
+def test_programs_of_their_own_import_nothing_of_ours() -> None:
+    """They run in a Python that may not find this package, within a sandbox, for each check."""
+    programs = {
+        module
+        for module in FILES
+        if module.rpartition(".")[2] in {"_child", "_document", "_inspect_task", "_script"}
+    }
+    assert len(programs) == 6
+    ours = [
+        str(one)
+        for one in all_imports()
+        if one.source in programs and one.target.startswith("honestone")
+    ]
+    assert ours == []
+
+
 def _at_import(node: ast.AST) -> Iterator[ast.AST]:
     """What runs when a module is imported: all but the bodies of its functions."""
     yield node

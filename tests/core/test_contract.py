@@ -215,7 +215,12 @@ def test_one_value_has_one_text(keys: list[str], value: Any) -> None:
 @example("".join(map(chr, range(0x300))) + "\u2028\u2029\ufeff\U0010ffff")
 def test_a_text_alone_is_written_as_within_a_value(text: str) -> None:
     """Requests on record are found by it, those of earlier versions too."""
-    assert canonical_text(text) == canonical(text).encode("utf-8", "surrogatepass")
+    written = canonical(text).encode("utf-8", "surrogatepass")
+    assert canonical_text(text) == canonical_text(Template(text)) == written
+
+
+class Template(str):
+    """As packages with judges of their own make them."""
 
 
 def test_not_a_number_has_no_text() -> None:

@@ -10,10 +10,13 @@ from honestone.system import late_asyncio
 from honestone.system.event_loop import is_loop_running
 
 
-def test_its_names_are_those_of_asyncio() -> None:
-    """Each is found once, and is the same object."""
+def test_its_names_are_those_of_asyncio(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same objects, also while another one is in their place."""
     assert late_asyncio.sleep is asyncio.sleep
-    assert vars(late_asyncio)["sleep"] is asyncio.sleep
+    with monkeypatch.context() as patch:
+        patch.setattr(asyncio, "sleep", print)
+        assert late_asyncio.sleep is print  # type: ignore[comparison-overlap]
+    assert late_asyncio.sleep is asyncio.sleep
     with pytest.raises(AttributeError, match="no_such_name"):
         late_asyncio.no_such_name  # type: ignore[attr-defined]  # noqa: B018
 

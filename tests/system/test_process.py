@@ -143,7 +143,9 @@ def test_a_time_out_asks_first(tmp_path, monkeypatch):
     """A program that ends on SIGTERM gets the chance to write its last words."""
     monkeypatch.setattr(process, "time", Clock(tmp_path / "ready"))
     monkeypatch.setattr(process, "GRACE", 60)
-    script = "trap 'echo bye; exit 0' TERM; echo up; : > ready; while :; do sleep 0.05; done"
+    # Its last line is read after `ready` is there, and the limit is looked at after each line.
+    says = "echo up; : > ready; echo ready >&2"
+    script = f"trap 'echo bye; exit 0' TERM; {says}; while :; do sleep 0.05; done"
     ended = run(["sh", "-c", script], tmp_path, timeout=500)
     assert ended.timed_out and ended.stdout == b"up\nbye\n"
 

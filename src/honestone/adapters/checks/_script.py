@@ -13,9 +13,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType, SimpleNamespace
 from typing import Any, Generic, TypeVar
 
-from honestone.core.json_value import late_pattern
-
-FIRST_INDENT = late_pattern(r"^(?!\s*$)\s+", re.MULTILINE)
+FIRST_INDENT = r"(?m)^(?!\s*$)\s+"
 
 
 def main() -> None:
@@ -91,7 +89,7 @@ def inline(code: str) -> Callable[..., object]:
     """One line is an expression; a line break, also at its end, makes it the body of a function."""
     body = f"    return {code.strip()}"
     if "\n" in code:
-        indent = match[0] if (match := FIRST_INDENT.search(code)) else "    "
+        indent = match[0] if (match := re.search(FIRST_INDENT, code)) else "    "
         body = "\n".join(indent + line for line in code.split("\n"))
     space: dict[str, Callable[..., object]] = {}
     exec(compile(f"import json\n\ndef main(output, context):\n{body}\n", "<check>", "exec"), space)
