@@ -118,6 +118,33 @@ def test_the_order_of_looks_does_not_depend_on_which_target_ends_first(
     assert set(asking._shared) == {("a", 3), ("b", 3)}
 
 
+def test_cases_of_one_text_that_come_at_once_wait_as_one() -> None:
+    """All of them while what waits is locked, so that none sees the others there at first."""
+    cases = {id: case_record(id) for id in "abc"}
+    for one in cases.values():
+        one.has_twin = True
+    record: Any = SimpleNamespace(cases=cases, text_of=lambda id, output, _: f"{id} {output}")
+    panel: Any = SimpleNamespace(seats=[])
+    asking = SuiteAsking(panel=panel, record=record, need=2, target=0.99, most=9)
+
+    async def entered() -> None:
+        artifact = Artifact("a.md", Version.of_text("a"))
+        questions = [
+            Question(artifact=artifact, criteria=(), case=id, output="x") for id in ("b", "a", "c")
+        ]
+        async with asking._changed:
+            waits = [asyncio.create_task(asking.consult(RUBRIC, one, ())) for one in questions]
+            await asyncio.sleep(0)
+        while len(asking._texts) < len(cases):
+            await asyncio.sleep(0)
+        for one in waits:
+            one.cancel()
+
+    asyncio.run(entered())
+    assert list(asking._waiting) == [("a", 1)]
+    assert set(asking._shared) == {("b", 1), ("c", 1)}
+
+
 def test_whether_a_judge_is_left_is_known_without_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """What each look would tell for its price is computed where one is chosen, and not before."""
 

@@ -108,6 +108,14 @@ class _Waiting(msgspec.Struct):
         looking = self.asking.looking
         return len(looking.looks) < looking.needed
 
+    def know(self, ballots: Iterable[Ballot]) -> None:
+        """Begin with looks that count and cost nothing."""
+        for ballot in ballots:
+            self.asking.looking.add(ballot.voter, ballot)
+        if self.asking.looking.looks:
+            self.learn()
+            self.known = self.seen
+
     def learn(self) -> None:
         """Take in the looks that are new."""
         looks = [one for found in self.asking.looking.looks.values() for one in found]
@@ -259,23 +267,18 @@ class SuiteAsking:
         diff = (question.workspace or {}).get("diff")
         output = output_digest(question.output, diff)
         shown = self.record.cases[id].tried({}).named(shown_text(output, checks))
-        same = self._by_shown.get(shown)
-        if same is not None:
-            async with self._changed:
-                other = own_by_first(self._waiting, self._places, same, asking)
-                self._shared[other] = same
-                self._changed.notify_all()
-            return await self._looks_of(same, asking)
-        text_id = self.record.text_of(id, question.output, diff)
-        for ballot in self.on_record.get(text_id, ()):
-            asking.looking.add(ballot.voter, ballot)
-        done = asyncio.get_running_loop().create_future()
-        waiting = _Waiting(case, asking, text, done, text_id, output, shown)
-        if asking.looking.looks:
-            waiting.learn()
-            waiting.known = waiting.seen
+        # Looked up and entered at once: another case of the text may come while this one waits.
         async with self._changed:
-            self._waiting[key] = self._by_shown[shown] = waiting
+            waiting = self._by_shown.get(shown)
+            if waiting is not None:
+                other = own_by_first(self._waiting, self._places, waiting, asking)
+                self._shared[other] = waiting
+            else:
+                name = self.record.text_of(id, question.output, diff)
+                done = asyncio.get_running_loop().create_future()
+                waiting = _Waiting(case, asking, text, done, name, output, shown)
+                waiting.know(self.on_record.get(name, ()))
+                self._waiting[key] = self._by_shown[shown] = waiting
             self._changed.notify_all()
         return await self._looks_of(waiting, asking)
 
