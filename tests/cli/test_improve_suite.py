@@ -583,7 +583,7 @@ def test_a_suite_is_made_as_sure_as_it_or_the_command_says(in_file: bool, desk: 
     asked = [] if in_file else ["--sure", "90", "--max-looks", "60"]
     result = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk), *judges, *asked)
     belief = result.json["belief"]
-    assert belief["target"] == 0.9 and belief["max_looks"] == 60, result.err
+    assert belief["target"] == 0.9 and belief["max_looks"] == 3 * 60, result.err
     assert belief["decided"] is True and belief["probability"] >= 0.9, belief
     assert "; all have to pass, 90% sure\n" in result.err
     for form in ("text", "markdown", "html"):

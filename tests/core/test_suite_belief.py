@@ -123,6 +123,7 @@ class Told:
         rounds: int = 5,
         rubric: Rubric = RUBRIC,
         sure: Fraction | None = None,
+        max_looks: int | None = None,
         candidates: int = 1,
     ) -> None:
         started = SuiteImprovementStarted(
@@ -132,7 +133,9 @@ class Told:
             artifact=StartedArtifact(path="a.md", digest="v0"),
             policy="belief",
             worker="w",
-            rubric=replace(steering_rubric(SPLITS, title="t", least=ONE), sure=sure),
+            rubric=replace(
+                steering_rubric(SPLITS, title="t", least=ONE), sure=sure, max_looks=max_looks
+            ),
             certifying=certifying_rubric(SPLITS, title="t", least=ONE),
             splits=SPLITS.ids,
             rubrics={"r": rubric},
@@ -456,6 +459,18 @@ def test_how_a_split_is_asked() -> None:
     assert told.state.by_need("v1", VAL).looks == 14  # four for train, twelve for test
     assert told.state.by_need("v0", TEST).looks == 30
     assert list(told.state.by_need("v0", TEST).known) == ["val0", "val1", "val2", "val3"]
+
+
+def test_a_limit_of_looks_holds_for_a_split_however_often_it_is_asked() -> None:
+    told = Told(rounds=1, sure=Fraction(95, 100), max_looks=9)
+    assert told.state.by_need("v0", VAL).looks == 9
+    told.looked("v0", VAL, texts("val", "-+", "+-", "+", "+"))
+    told.looked("v0", TRAIN, texts("train", "+", "+", "+", "+"))
+    assert told.state.by_need("v0", VAL).looks == 3 and told.state.by_need("v0", TEST).looks == 9
+    told.looked("v0", VAL, texts("val", "-+--+", "+-", "+", "+"))
+    assert told.state.by_need("v0", VAL).looks == 0
+    stated = told.state.stated("v0")
+    assert stated is not None and (stated.looks, stated.max_looks) == (13, 27)
 
 
 def test_val_is_asked_on_where_it_rather_passes_or_no_edit_can_follow() -> None:

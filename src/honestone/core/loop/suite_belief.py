@@ -104,7 +104,8 @@ class SuiteBeliefState(SuiteLoopState):
     often. `asked`: judge calls so far. `answers`: by version
     and split, what is known of each case. `looks_at` and `checks_of`: by text, the looks on
     record, and the answers of code. `times_asked`:
-    by version and split, how often it was asked. `new_texts`: by version, how many texts
+    by version and split, how often it was asked. `bought`: the same, how many looks that brought.
+    `new_texts`: by version, how many texts
     of val and train no version before it had.
     """
 
@@ -117,6 +118,7 @@ class SuiteBeliefState(SuiteLoopState):
     looks_at: dict[str, list[Ballot]] = field(default_factory=dict)
     checks_of: dict[str, tuple[Ballot, ...]] = field(default_factory=dict)
     times_asked: dict[tuple[str, str], int] = field(default_factory=dict)
+    bought: dict[tuple[str, str], int] = field(default_factory=dict)
     new_texts: dict[str, int] = field(default_factory=dict)
     _texts: dict[str, TextBelief] = field(default_factory=dict)
     _known: _Remembered = field(default_factory=_Remembered, repr=False, compare=False)
@@ -131,6 +133,7 @@ class SuiteBeliefState(SuiteLoopState):
             self.answers[event.version, event.ballot.judge] = event.cases
             key = event.version, event.ballot.judge
             self.times_asked[key] = self.times_asked.get(key, 0) + 1
+            self.bought[key] = self.bought.get(key, 0) + _looks_in(event.cases)
             self._count_texts(event)
             for one in event.cases:
                 for part in one.parts:
@@ -392,6 +395,7 @@ class SuiteBeliefState(SuiteLoopState):
         """How judges are asked about this split of a version now."""
         allowance, attempts = self.allowance, self._attempts(split)
         again = self.times_asked.get((version, split), 0)
+        most, bought = self.rubric.max_looks, self.bought.get((version, split), 0)
         is_original = version == self.original
         is_compared_with = split == TEST and is_original and bool(self.rounds)
         if again:
@@ -400,7 +404,7 @@ class SuiteBeliefState(SuiteLoopState):
         else:
             looks = allowance.first_looks(split, attempts, is_original=is_original)
         return ByNeed(
-            looks=min(looks, self.rubric.max_looks or looks),
+            looks=looks if most is None else min(looks, max(most - bought, 0)),
             once=not again and (split == TRAIN or is_compared_with),
             known=self.looks_at,
             alongside=self._texts_alongside(version),
@@ -408,6 +412,11 @@ class SuiteBeliefState(SuiteLoopState):
             hopeless=EVEN if split == VAL and allowance.has_another and not again else HOPELESS,
             again=again,
         )
+
+
+def _looks_in(cases: Sequence[CaseAnswers]) -> int:
+    ballots = [one for case in cases for part in case.parts for one in part.ballots]
+    return sum([one.judge != CHECK for one in ballots])
 
 
 def _chance_of(suites: Sequence[SuiteBelief]) -> SuiteChance:

@@ -407,11 +407,13 @@ class SuiteLoopState(LoopState):
         if chance is None:
             return None
         grounds, rubric = self._grounds(version), self.rubric
+        # It limits each of the three splits, and looks at all of them are stated.
+        most = None if self.is_by_code or not rubric.max_looks else 3 * rubric.max_looks
         return settled(
             StatedBelief(
                 probability=chance,
                 target=None if rubric.sure is None else float(rubric.sure),
-                max_looks=None if self.is_by_code else rubric.max_looks,
+                max_looks=most,
                 looks=sum([one.looks or 0 for one in grounds]),
                 rests_on=grounds,
                 subject=SPLITS_PASS,
