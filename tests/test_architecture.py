@@ -197,7 +197,6 @@ FACES = {
     "__main__": "cli",
     "api": "view.labelling",
     "cli": "mcp view",
-    "compat": "cli",
     "evaluate": "compat",
     "integrations": "api",
 }

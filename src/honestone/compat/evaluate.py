@@ -8,18 +8,17 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import click
 
 import honestone
 from honestone.app.doors.quiet import Quiet
 from honestone.app.judging.judging_options import JudgingOptions
-from honestone.app.options import Option
+from honestone.app.options import Declared, Option, declared
 from honestone.app.stages import evaluate as use_case
 from honestone.app.stages.files import StageFiles
 from honestone.app.workspace import Workspace
-from honestone.cli.options import with_params
 from honestone.core.errors import HonestoneError
 from honestone.core.skill.evaluation import EXIT_OF, SkillVerdict
 from honestone.report.errors import error_text, system_error_text, usage_text
@@ -61,10 +60,10 @@ class _Command(click.Command):
 
 def _numbers(
     *,
-    pass_k: Annotated[int, Option("Attempts at each task.", min=1, max=100, show_default=True)] = 1,
+    pass_k: Annotated[int, Option("Attempts at each task.", min=1, max=100)] = 1,
     eval_threshold: Annotated[
         float,
-        Option("The least score of a ranking that is worth running.", min=0, show_default=True),
+        Option("The least score of a ranking that is worth running.", min=0),
     ] = use_case.DEFAULT_THRESHOLD,
 ) -> None:
     """The options that are numbers, declared as those of the other commands, which refuse in our own
@@ -72,8 +71,36 @@ def _numbers(
     """
 
 
+class _Number(click.FloatRange):
+    """A number, refused as its declaration says; its bounds are in the help."""
+
+    def __init__(self, declared: Declared) -> None:
+        super().__init__(declared.option.min, declared.option.max)
+        self._declared = declared
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        try:
+            return self._declared.number(str(value))
+        except ValueError as error:
+            raise click.UsageError(f"{self._declared.typed} is {error}", ctx) from None
+
+
+_METAVARS: Final = {int: "N", float: "NUMBER"}
+
+
 def _with_numbers(command: Callable[..., int]) -> Callable[..., int]:
-    return with_params(command, _numbers)
+    for one in reversed([*declared(_numbers)]):
+        command = click.option(
+            one.typed,
+            type=_Number(one),
+            default=one.default,
+            help=one.option.help,
+            show_default=True,
+            metavar=_METAVARS[one.kind],
+        )(command)
+    return command
 
 
 @click.command("evaluate", cls=_Command)

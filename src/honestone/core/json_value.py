@@ -13,7 +13,6 @@ from math import isfinite
 from types import MappingProxyType, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
-    Any,
     AnyStr,
     Final,
     Generic,
@@ -153,14 +152,14 @@ def late_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     return cast(re.Pattern[AnyStr], _LatePattern(pattern, flags))
 
 
-class _LatePattern:
+class _LatePattern(Generic[AnyStr]):
     """A pattern that has not been compiled, or the methods of one that was, as they were asked for."""
 
-    def __init__(self, pattern: str | bytes, flags: int) -> None:
-        self.pattern = pattern
+    def __init__(self, pattern: AnyStr, flags: int) -> None:
+        self.pattern: AnyStr = pattern
         self._flags = flags
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("_"):
             raise AttributeError(name)
         found = getattr(self._compiled, name)
@@ -168,7 +167,7 @@ class _LatePattern:
         return found
 
     @cached_property
-    def _compiled(self) -> re.Pattern[Any]:
+    def _compiled(self) -> re.Pattern[AnyStr]:
         return re.compile(self.pattern, self._flags)
 
 

@@ -13,9 +13,10 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, TypedDict
+from typing import Final, Literal, TypeAlias, TypedDict
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.checking.added_kinds import added_kinds
@@ -27,7 +28,7 @@ from honestone.core.checking.looks import LOOKS, Look, listed_words
 from honestone.core.checking.patterns import GUARDS, compile_regex, path_pattern
 from honestone.core.checking.text_form import asks_for_line_breaks, form_words, normal, normal_value
 from honestone.core.json_value import NOTE_LIMIT as NOTE_LIMIT
-from honestone.core.json_value import Json, late_pattern
+from honestone.core.json_value import Json, JsonObject, built, late_pattern, members, texts
 from honestone.core.json_value import line_of as line_of
 from honestone.core.json_value import quoted as quoted
 from honestone.core.json_value import visible as visible
@@ -277,8 +278,8 @@ class OwnKinds(Mapping[str, Kind]):
         if name not in self._known:
             row = self._row(name, self._texts[name])
             options = _options_of(row)
-            options |= {key: self._shared[key] for key in row.pop("shared", ())}
-            self._known[name] = Kind(**row | {"options": options})
+            options |= {key: self._shared[key] for key in texts(row.pop("shared", []))}
+            self._known[name] = replace(built(Kind, row), options=options)
         return self._known[name]
 
     def __contains__(self, name: object) -> bool:
@@ -290,12 +291,12 @@ class OwnKinds(Mapping[str, Kind]):
     def __len__(self) -> int:
         return len(self._texts)
 
-    def _row(self, name: str, text: str) -> dict[str, Any]:
+    def _row(self, name: str, text: str) -> dict[str, Json]:
         """A table with the shapes that it names, which may name others."""
         written, count = json.dumps(tomllib.loads(text)[name]), 1
         while count:
             written, count = _SHAPE.subn(lambda name: self._shapes[name[1]], written)
-        row: dict[str, Any] = json.loads(written)
+        row: dict[str, Json] = json.loads(written)
         return row
 
     @cached_property
@@ -312,8 +313,8 @@ _BEFORE_TABLE: Final = late_pattern(r"^(?=\[)", re.MULTILINE)
 _SHAPE: Final = late_pattern(r'"@(\w+)"')
 
 
-def _options_of(row: Mapping[str, Any]) -> dict[str, KindOption]:
-    return {key: KindOption(**one) for key, one in row.get("options", {}).items()}
+def _options_of(row: JsonObject) -> dict[str, KindOption]:
+    return {key: built(KindOption, dict(members(one))) for key, one in members(row.get("options"))}
 
 
 OWN: Final = OwnKinds(table_text("checking/check_kinds"))

@@ -397,8 +397,9 @@ class SuiteLoopState(LoopState):
         card = self.certification_card(version)
         if val is Outcome.FAIL or (val is Outcome.PASS and card is not None):
             found = val if card is None else judge_gate(card, self.certifier.rubric).outcome
-            outcomes = {val, found}
-            return 0.0 if Outcome.FAIL in outcomes else 1.0 if outcomes == {Outcome.PASS} else None
+            if Outcome.FAIL in (val, found):
+                return 0.0
+            return 1.0 if val is found is Outcome.PASS else None
         return None
 
     def stated(self, version: str) -> StatedBelief | None:

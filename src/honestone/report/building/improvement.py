@@ -382,7 +382,7 @@ def suite_improvement_document(
 
 def _lonely_flags(state: LoopState) -> list[str]:
     """The warning of a version that one judge alone looked at. The runs of its tasks do not have it
-    where the policy asks on, which nobody asked for.
+    where the policy asks on by itself.
     """
     stated = state.stated(state.best)
     is_lonely = stated is not None and stated.target is None and stated.judges == 1
