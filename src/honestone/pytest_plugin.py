@@ -91,12 +91,10 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    from honestone.system.files import remove
-    from honestone.system.processes.private import forget
+    from honestone.system.processes.private import release
 
     if (place := config.stash.get(_SHARED, None)) is not None:
-        remove(place)
-        forget(place)
+        release(place)
 
 
 @pytest.hookimpl(wrapper=True)

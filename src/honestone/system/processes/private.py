@@ -28,9 +28,7 @@ _held: dict[Path, int] = {}
 
 
 def make_private(prefix: str) -> Path:
-    """A new folder that only this person can read, by its real path. `forget` it once it is
-    removed.
-    """
+    """A new folder that only this person can read, by its real path. `release` it in the end."""
     import tempfile
 
     place = Path(os.path.realpath(tempfile.mkdtemp(prefix=prefix)))
@@ -57,8 +55,7 @@ def private_folder(kind: str) -> Iterator[Path]:
             error.filename = str(place)
         raise
     finally:
-        remove(place)
-        forget(place)
+        release(place)
 
 
 @contextlib.contextmanager
@@ -87,7 +84,19 @@ def on_this_machine(name: str) -> Iterator[bool]:
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def forget(place: Path) -> None:
+def release(place: Path) -> None:
+    """Remove a folder of `make_private`. Its lock goes last: what a kill in between leaves of the
+    folder is found by `sweep`.
+    """
+    for name in _names(place):
+        if name != _LOCK:
+            with contextlib.suppress(OSError):
+                remove(place / name)
+    remove(place)
+    _forget(place)
+
+
+def _forget(place: Path) -> None:
     handle = _held.pop(place, None)
     if handle is not None:
         os.close(handle)
@@ -153,12 +162,12 @@ def sweep() -> int:
         # handle of its process is closed.
         if str(place) not in held and _is_left(place):
             end_inhabitants(place)
-            remove(place)
+            release(place)
             removed += not place.exists()
     return removed
 
 
-def _names(folder: str) -> list[str]:
+def _names(folder: str | Path) -> list[str]:
     try:
         return os.listdir(folder)
     except OSError:
