@@ -53,7 +53,8 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     `probability`: 0-1; exactly 0 or 1 where code alone decides; `null` where a baseline decides and
         no `--min-pass-rate` is asked for: then `better` and `worse` are what is stated
     `target`: the bar that `sure` asks for, 0-1; `null` where nothing asks for one
-    `looks`, `max_looks`: calls of judges that gave marks, and the most there may be
+    `looks`, `max_looks`: calls of judges that gave marks, and the most there may be; of
+        `improve --suite` at the three splits together
     `decided`: whether the bar was reached, either way; `null` without a bar
     `undecided`: every needed answer is there, and the probability is between the bars: in words
         UNDECIDED. What lacks an answer could not be judged
