@@ -27,8 +27,9 @@ QUIET_SD: Final = 0.5
 FLIPS: Final = (0.05, 0.10, 0.15)
 # Judges (mostly programs) that hardly err at all.
 QUIET_FLIP: Final = 0.002
-# Which part of the rest of its error stays with a judge and an item.
-OWNS: Final = (0.1, 0.8)
+# Which part of the rest of its error stays with a judge and an item. Where only the outer two are
+# assumed, judges of whom half stays are taken for those of whom most does, and are believed too little.
+OWNS: Final = (0.1, 0.5, 0.8)
 # Lenient judges take a third of what is unmet for met, again and again.
 LENIENT: Final = ItemModel(0.25, 0.1, 0.6, flip_met=0.05)
 # How probable judges that hardly err are before the first vote: where any of them is a model or a

@@ -53,6 +53,8 @@ LOOKS_NEEDED: Final = 2
 LOOKS_IN_RUN: Final = 2
 # Calls that are kept for the end.
 RESERVE: Final = 3
+# Calls beyond one for each edit that may follow, which certify versions.
+CALLS_TO_CERTIFY: Final = 7
 # Failed calls after which a version gets no further look.
 TRIES: Final = 4
 # Looks at each of the original and the last version that may go to the comparison of the two.
@@ -101,7 +103,7 @@ class Bars(msgspec.Struct, frozen=True):
 # Half of what a judge is wrong by on a scale stays when it is asked again, so that a version of which
 # no edit follows is PASSED as soon as that may be said.
 ON_A_SCALE: Final = Bars(
-    consult=0.15, open_at_end=0.15, sure=0.93, end=LEAST_STATED, looks=9, is_modest=True
+    consult=0.3, open_at_end=0.15, sure=0.93, end=LEAST_STATED, looks=9, is_modest=True
 )
 YES_OR_NO: Final = Bars(consult=0.15, open_at_end=0.01, sure=0.95, end=LEAST_STATED, looks=16)
 
@@ -433,6 +435,13 @@ def _order(state: BeliefState) -> list[str]:
     return [judge for judge in chain.from_iterable(pairs) if judge is not None]
 
 
+def _in_turn(state: BeliefState) -> list[str]:
+    """The judges that give first looks, from the one whose turn it is."""
+    order = _order(state)
+    start = state.turn % len(order) if order else 0
+    return [*order[start:], *order[:start]]
+
+
 def _look(state: BeliefState, version: str) -> Ask | None:
     """Ask for the first look at a version: by code, and then by one judge. None where it had that
     look, and where no call is left for it.
@@ -444,12 +453,10 @@ def _look(state: BeliefState, version: str) -> Ask | None:
     if not state.needs_witness or state.has_look(version) or state.calls_left <= 0:
         return None
     tried = [ballot.voter for ballot in state.looks(version)]
-    order = _order(state)
-    if not order or len(tried) >= max(TRIES, len(order)):
+    in_turn = _in_turn(state)
+    if not in_turn or len(tried) >= max(TRIES, len(in_turn)):
         return None
-    # From the judge whose turn it is; of those that were tried equally often the first.
-    start = state.turn % len(order)
-    in_turn = [*order[start:], *order[:start]]
+    # Of those that were tried equally often the first.
     return _ask(state, version, min(in_turn, key=tried.count))
 
 
@@ -496,6 +503,14 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
         return RollBack(
             reason=f"not judged: {state.limit}" if state.limit else "no judge could mark it"
         )
+    decision = _decided(state, version)
+    if isinstance(decision, RollBack):
+        return _second_look(state, version) or decision
+    return decision
+
+
+def _decided(state: BeliefState, version: str) -> Accept | RollBack:
+    """What becomes of a version that was looked at, by what is believed of it now."""
     step = state.steering.step(version)
     assert step is not None, "the version of an open round is new"
     moved = _moved(state, version, step)
@@ -506,6 +521,21 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
     if step.value > 0.0:
         return Accept(version=version, reason=f"nearer to the contract: {moved}")
     return RollBack(reason=f"not nearer to the contract: {moved}")
+
+
+def _second_look(state: BeliefState, version: str) -> Ask | None:
+    """The look of another judge before an edit is given up, where calls are left over: an edit that
+    helped and is given up costs a round, one that did not and is kept is found out by later looks.
+    Asked where marks are on a scale, of which one look is off by as much as an edit gains.
+    """
+    rounds_left = state.limits.rounds - len(state.rounds)
+    if not state.beliefs.is_anchored or state.calls_left <= rounds_left + CALLS_TO_CERTIFY:
+        return None
+    tried = [ballot.voter for ballot in state.looks(version)]
+    unasked = [judge for judge in _in_turn(state) if judge not in tried]
+    if len(tried) > 1 or not unasked:
+        return None
+    return _ask(state, version, unasked[0])
 
 
 def _rose(state: BeliefState, version: str) -> bool:
