@@ -24,12 +24,13 @@ from honestone.core.belief.beliefs import Beliefs, Step
 from honestone.core.belief.stated import REPEATS, repeats, sure_sentence
 from honestone.core.belief.verdict import CLOSE
 from honestone.core.editing.proposal import ProposalOutcome
-from honestone.core.editing.result import LEAST_STATED, Standing
+from honestone.core.editing.result import Standing
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
-from honestone.core.judging.rubric import Key, Rubric
+from honestone.core.judging.rubric import Key
 from honestone.core.judging.scorecard import Line, Scorecard, judge_gate
 from honestone.core.judging.scorer import Scorer
+from honestone.core.loop.bars import ON_A_SCALE, YES_OR_NO, Bars
 from honestone.core.loop.delivery import still_open
 from honestone.core.loop.policies import lost_check, rounds_used_up
 from honestone.core.loop.state import (
@@ -71,41 +72,6 @@ HARDLY: Final = 0.01
 _DEAD_AFTER: Final = 7
 # Rounds in a row without a new version, after which the worker has no more ideas.
 _IDLE_AFTER: Final = 3
-
-
-class Bars(msgspec.Struct, frozen=True):
-    """Probabilities. From `consult` it is worth asking a held-out judge, and from `open_at_end` it is
-    worth any further look when no edit follows. A version is PASSED from `sure`; from `end` when
-    neither an edit nor a further look follows. `looks`: how many certify one version. `is_modest`: further looks
-    tell too little to be asked for above `end`.
-    """
-
-    consult: float
-    open_at_end: float
-    sure: float
-    end: float
-    looks: int
-    is_modest: bool = False
-
-    @property
-    def enough_at_end(self) -> float:
-        """From where on no further look is bought when no edit follows."""
-        return self.end if self.is_modest else self.sure
-
-    def asked(self, rubric: Rubric) -> Bars:
-        """With what the rubric asks for in place of the defaults."""
-        if rubric.sure is None:
-            return self
-        sure = float(rubric.sure)
-        return replace(self, sure=sure, end=sure, looks=rubric.max_looks or self.looks)
-
-
-# Half of what a judge is wrong by on a scale stays when it is asked again, so that a version of which
-# no edit follows is PASSED as soon as that may be said.
-ON_A_SCALE: Final = Bars(
-    consult=0.3, open_at_end=0.15, sure=0.93, end=LEAST_STATED, looks=9, is_modest=True
-)
-YES_OR_NO: Final = Bars(consult=0.15, open_at_end=0.01, sure=0.95, end=LEAST_STATED, looks=16)
 
 
 # Standard deviations on each side of the mean that hold 95 % of a normal distribution.
