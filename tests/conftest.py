@@ -5,15 +5,16 @@ from __future__ import annotations
 import atexit
 import os
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from honestone.system.processes.private import make_private, release
 from property_examples import AT_MOST, PROFILE
 
 # A busy machine is not a defect: what is slow is measured in bench/, and no test is timed.
@@ -32,9 +33,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # What an account keeps for itself (keys of stores, trust) is the tests' own: in processes that get
 # no home of theirs, too.
-_STATE = make_private("honestone-tests-state-")
-os.environ["XDG_STATE_HOME"] = str(_STATE)
-atexit.register(release, _STATE)
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="honestone-tests-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
 # ------------------------------------------------------------------------- which loop runs a test

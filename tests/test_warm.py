@@ -10,15 +10,12 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import warm
-
-from honestone.system.processes.private import sweep
 
 RUBRIC = """\
 rubric: 1
@@ -237,21 +234,3 @@ def test_a_fork_of_the_tests_that_ends_leaves_the_server_to_the_others(folder: P
         os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(ended[1]) == 7
     assert run(warm.command(), folder, "--version")[0] == 0
-
-
-def test_the_folder_of_a_killed_test_run_is_swept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So is what an account keeps in it (`tests/conftest.py`), by the next command with a store."""
-    code = (
-        "import os, sys\n"
-        f"sys.path[:0] = {[str(Path(warm.__file__).parent), str(Path(__file__).parent)]!r}\n"
-        "import conftest, warm\n"
-        "warm.command()\n"
-        "os.kill(os.getpid(), 9)"
-    )
-    subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)})
-    left = sorted(path.name.rpartition("-")[0] for path in tmp_path.iterdir())
-    assert left == ["honestone-tests-state", "honestone-warm"]
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert sweep() == 2 and not [*tmp_path.iterdir()]

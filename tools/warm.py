@@ -31,6 +31,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 from pathlib import Path
@@ -74,9 +75,7 @@ def command() -> str:
     mkfifo = shutil.which("mkfifo")
     if mkfifo is None or not Path("/proc/self/environ").exists():
         return HONESTONE
-    from honestone.system.processes.private import make_private
-
-    folder = make_private("honestone-warm-")
+    folder = Path(tempfile.mkdtemp(prefix="honestone-warm-"))
     os.mkfifo(folder / "requests")
     (folder / "bin").mkdir()
     script = folder / "bin" / "honestone"
@@ -107,10 +106,8 @@ def _stop(server: subprocess.Popen[bytes], folder: Path, owner: int) -> None:
     if (
         os.getpid() == owner
     ):  # A fork that ends has the server in its list, but others still need it.
-        from honestone.system.processes.private import release
-
         server.communicate()
-        release(folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -91,10 +91,12 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    from honestone.system.processes.private import release
+    from honestone.system.files import remove
+    from honestone.system.processes.private import forget
 
     if (place := config.stash.get(_SHARED, None)) is not None:
-        release(place)
+        remove(place)
+        forget(place)
 
 
 @pytest.hookimpl(wrapper=True)

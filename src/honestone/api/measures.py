@@ -7,6 +7,7 @@ Without `store` nothing is stored.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -47,7 +48,6 @@ from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Rubric
 from honestone.core.statistics.agreement import Level
 from honestone.formats.ratings import Columns, parse_scale
-from honestone.system.processes.private import private_folder
 from honestone.system.screen import has_screen
 
 __all__ = [
@@ -82,8 +82,8 @@ def _stored(folder: GivenPath | None, store: GivenPath | None) -> Iterator[Works
     if store is not None:
         yield make_workspace(folder, store)
         return
-    with private_folder("measure") as place:
-        yield make_workspace(folder, place / "store")
+    with tempfile.TemporaryDirectory(prefix="honestone-") as place:
+        yield make_workspace(folder, Path(place) / "store")
 
 
 def _with_store(
@@ -309,11 +309,11 @@ def _label_on_page(
             " (ssh -L); `answers=` takes a function or a table",
         )
 
-    with private_folder("measure") as place:
+    with tempfile.TemporaryDirectory(prefix="honestone-") as place:
         request = LabelRequest(
             texts=texts,
             rubric=rubric,
-            labels=labels or place / "labels.jsonl",
+            labels=labels or Path(place) / "labels.jsonl",
             rater=rater,
             sample=count,
             own_order=True,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,6 @@ from honestone.core.errors import UsageError
 from honestone.system.files import load_artifact, printable
 from honestone.system.processes.commands import GIT, answer_of
 from honestone.system.processes.environment import base_environment
-from honestone.system.processes.private import private_folder
 
 GIT_TIMEOUT: Final = 60
 
@@ -141,8 +141,8 @@ def _load(
             hint="name the artifact itself, not a link to it",
         )
     inside = real.relative_to(top).as_posix()
-    with private_folder("baseline") as temporary:
-        place = _checked_out(top, tree, name, inside, temporary)
+    with tempfile.TemporaryDirectory(prefix="honestone-baseline-") as temporary:
+        place = _checked_out(top, tree, name, inside, Path(temporary).resolve())
         if not os.path.lexists(place):
             raise UsageError(f"{name} has no `{inside}`", hint="add it to git first")
         hidden = {

@@ -560,7 +560,7 @@ def remove(place: Path) -> None:
     import shutil
 
     for _ in range(5):  # a program that is just ending may still write
-        if place.is_symlink() or not place.is_dir():
+        if place.is_symlink() or place.is_file():
             place.unlink(missing_ok=True)
         else:
             shutil.rmtree(place, ignore_errors=True)

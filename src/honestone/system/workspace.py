@@ -31,11 +31,11 @@ from honestone.core.artifact import Entry, Version, as_text
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
 from honestone.core.suite.case import CaseWorkspace, is_url
-from honestone.system.files import NEVER_PART, printable
+from honestone.system.files import NEVER_PART, printable, remove
 from honestone.system.processes import process
 from honestone.system.processes.commands import GIT, NotStarted, answer_of, split_command
 from honestone.system.processes.environment import base_environment
-from honestone.system.processes.private import make_private, release
+from honestone.system.processes.private import forget, make_private
 from honestone.system.processes.program import how_ended, last_words
 
 # Characters of a diff. What comes after is counted, not shown.
@@ -194,7 +194,8 @@ class Folder:
         return None if files == left.files else Version(dict(sorted(files.items())), is_folder=True)
 
     def close(self) -> None:
-        release(self._root)
+        remove(self._root)
+        forget(self._root)
 
 
 # --------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from honestone.core.checking.checks import OUTPUT_NAME, CheckAnswer, judged, mat
 from honestone.core.judging.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
 from honestone.system.files import materialise, remove
-from honestone.system.processes.private import make_private, release
+from honestone.system.processes.private import forget, make_private
 
 if TYPE_CHECKING:
     from honestone.system.processes.sandbox import Sandbox
@@ -215,7 +215,8 @@ class CheckWorkspace:
             self._written = state_of(self.work)
 
     def close(self) -> None:
-        release(self.root)
+        remove(self.root)
+        forget(self.root)
 
 
 def state_of(root: Path) -> dict[str, tuple[int, ...]]:

@@ -15,6 +15,7 @@ import re
 import shlex
 import shutil
 import signal
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -50,7 +51,6 @@ from honestone.system.drawing import (
     wrap,
 )
 from honestone.system.files import write_atomically
-from honestone.system.processes.private import private_folder
 
 _WIDEST: Final = 84  # columns: longer lines are hard to read
 _INPUT_LINES: Final = 3
@@ -339,10 +339,10 @@ async def _open(question: Question, terminal: Terminal) -> str | None:
     )
     if command is None:
         return "no pager found: set PAGER"
-    with private_folder("look") as folder:
-        path = folder / (Path(question.artifact.path).name or "artifact")
+    with tempfile.TemporaryDirectory(prefix="honestone-look-") as folder:
+        path = Path(folder) / (Path(question.artifact.path).name or "artifact")
         path.write_text(shown_text(question), encoding="utf-8")
-        return await run_in_terminal(command, path, folder, terminal)
+        return await run_in_terminal(command, path, Path(folder), terminal)
 
 
 def shown_text(question: Question) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-import weakref
+import tempfile
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Final
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.adapters.stores.sqlite_file.sqlite_opening import Opened, migrate
 from honestone.core.live import LiveRun, StoredLive
-from honestone.system.processes.private import make_private, release
 
 # A megabyte.
 _MOST_PAGES: Final = 256
@@ -29,14 +28,12 @@ class MemoryStore(SqliteStore):
         self._asked: set[str] = set()
 
     @cached_property
-    def _folder(self) -> Path:
-        place = make_private("honestone-memory-")
-        self._remove = weakref.finalize(self, release, place)
-        return place
+    def _folder(self) -> tempfile.TemporaryDirectory[str]:
+        return tempfile.TemporaryDirectory(prefix="honestone-memory-")
 
     @property
     def root(self) -> Path:
-        return self._folder
+        return Path(self._folder.name)
 
     def _open(self, *, readonly: bool) -> Opened:
         # One thread at a time uses it, and not always the same one.
@@ -74,5 +71,5 @@ class MemoryStore(SqliteStore):
 
     def _remove_folder(self) -> None:
         if "_folder" in self.__dict__:
-            self._remove()
+            self._folder.cleanup()
             del self._folder

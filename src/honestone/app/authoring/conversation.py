@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct, field
@@ -39,7 +41,6 @@ from honestone.core.numbers import exact, hundredfold, show_bar
 from honestone.report.templates import text_lines
 from honestone.report.terminal.rubric_draft import draft_table
 from honestone.system.drawing import count, line, wrap
-from honestone.system.processes.private import private_folder
 
 _STEPS: Final = {1: "what is judged, and what matters", 2: "the draft", 3: "the bars"}
 
@@ -427,13 +428,13 @@ class _Conversation(Struct, kw_only=True):
         if command is None:
             self.pages.note = "no editor is set: set EDITOR, for example EDITOR=nano"
             return
-        with private_folder("draft") as folder:
-            path = folder / "rubric.yaml"
+        with tempfile.TemporaryDirectory(prefix="honestone-draft-") as folder:
+            path = Path(folder) / "rubric.yaml"
             path.write_text(
                 _EDIT_HEAD + rubric_text(with_bars(draft, self.answers)), encoding="utf-8"
             )
             while True:
-                trouble = await run_in_terminal(command, path, folder, self.pages.terminal)
+                trouble = await run_in_terminal(command, path, Path(folder), self.pages.terminal)
                 try:
                     read = parse_rubric(path.read_text("utf-8"), "rubric.yaml").rubric
                 except (HonestoneError, OSError, UnicodeDecodeError) as error:

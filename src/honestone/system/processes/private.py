@@ -28,7 +28,9 @@ _held: dict[Path, int] = {}
 
 
 def make_private(prefix: str) -> Path:
-    """A new folder that only this person can read, by its real path. `release` it in the end."""
+    """A new folder that only this person can read, by its real path. `forget` it once it is
+    removed.
+    """
     import tempfile
 
     place = Path(os.path.realpath(tempfile.mkdtemp(prefix=prefix)))
@@ -55,7 +57,8 @@ def private_folder(kind: str) -> Iterator[Path]:
             error.filename = str(place)
         raise
     finally:
-        release(place)
+        remove(place)
+        forget(place)
 
 
 @contextlib.contextmanager
@@ -84,19 +87,7 @@ def on_this_machine(name: str) -> Iterator[bool]:
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def release(place: Path) -> None:
-    """Remove a folder of `make_private`. Its lock goes last: what a kill in between leaves of the
-    folder is found by `sweep`.
-    """
-    for name in _names(place):
-        if name != _LOCK:
-            with contextlib.suppress(OSError):
-                remove(place / name)
-    remove(place)
-    _forget(place)
-
-
-def _forget(place: Path) -> None:
+def forget(place: Path) -> None:
     handle = _held.pop(place, None)
     if handle is not None:
         os.close(handle)
@@ -162,12 +153,12 @@ def sweep() -> int:
         # handle of its process is closed.
         if str(place) not in held and _is_left(place):
             end_inhabitants(place)
-            release(place)
+            remove(place)
             removed += not place.exists()
     return removed
 
 
-def _names(folder: str | Path) -> list[str]:
+def _names(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except OSError:

@@ -19,11 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from honestone.system.files import remove
 from honestone.system.processes import process
 from honestone.system.processes.commands import NotStarted
 from honestone.system.processes.environment import in_a_thread_that_starts
 from honestone.system.processes.groups import end_group, forget_group, starting, watch_group
-from honestone.system.processes.private import end_inhabitants, make_private, release
+from honestone.system.processes.private import end_inhabitants, forget, make_private
 
 _STDERR_TAIL: Final = 4096
 _CHUNK: Final = 65_536
@@ -181,4 +182,5 @@ def _end(program: subprocess.Popen[bytes], wire: socket.socket, workdir: Path) -
 
 def _leave(workdir: Path) -> None:
     end_inhabitants(workdir)
-    release(workdir)
+    remove(workdir)
+    forget(workdir)
