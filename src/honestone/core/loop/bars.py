@@ -41,6 +41,6 @@ class Bars(msgspec.Struct, frozen=True):
 # Half of what a judge is wrong by on a scale stays when it is asked again, so that a version of which
 # no edit follows is PASSED as soon as that may be said.
 ON_A_SCALE: Final = Bars(
-    consult=0.3, open_at_end=0.15, sure=0.93, end=LEAST_STATED, looks=9, is_modest=True
+    consult=0.15, open_at_end=0.15, sure=0.93, end=LEAST_STATED, looks=9, is_modest=True
 )
 YES_OR_NO: Final = Bars(consult=0.15, open_at_end=0.01, sure=0.95, end=LEAST_STATED, looks=16)

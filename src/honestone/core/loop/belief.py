@@ -54,8 +54,6 @@ LOOKS_NEEDED: Final = 2
 LOOKS_IN_RUN: Final = 2
 # Calls that are kept for the end.
 RESERVE: Final = 3
-# Calls beyond one for each edit that may follow, which certify versions.
-CALLS_TO_CERTIFY: Final = 7
 # Failed calls after which a version gets no further look.
 TRIES: Final = 4
 # Looks at each of the original and the last version that may go to the comparison of the two.
@@ -469,14 +467,6 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
         return RollBack(
             reason=f"not judged: {state.limit}" if state.limit else "no judge could mark it"
         )
-    decision = _decided(state, version)
-    if isinstance(decision, RollBack):
-        return _second_look(state, version) or decision
-    return decision
-
-
-def _decided(state: BeliefState, version: str) -> Accept | RollBack:
-    """What becomes of a version that was looked at, by what is believed of it now."""
     step = state.steering.step(version)
     assert step is not None, "the version of an open round is new"
     moved = _moved(state, version, step)
@@ -487,21 +477,6 @@ def _decided(state: BeliefState, version: str) -> Accept | RollBack:
     if step.value > 0.0:
         return Accept(version=version, reason=f"nearer to the contract: {moved}")
     return RollBack(reason=f"not nearer to the contract: {moved}")
-
-
-def _second_look(state: BeliefState, version: str) -> Ask | None:
-    """The look of another judge before an edit is given up, where calls are left over: an edit that
-    helped and is given up costs a round, one that did not and is kept is found out by later looks.
-    Asked where marks are on a scale, of which one look is off by as much as an edit gains.
-    """
-    rounds_left = state.limits.rounds - len(state.rounds)
-    if not state.beliefs.is_anchored or state.calls_left <= rounds_left + CALLS_TO_CERTIFY:
-        return None
-    tried = [ballot.voter for ballot in state.looks(version)]
-    unasked = [judge for judge in _in_turn(state) if judge not in tried]
-    if len(tried) > 1 or not unasked:
-        return None
-    return _ask(state, version, unasked[0])
 
 
 def _rose(state: BeliefState, version: str) -> bool:
