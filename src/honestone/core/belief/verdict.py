@@ -13,7 +13,7 @@ from copy import copy
 from functools import cached_property, lru_cache
 from itertools import product
 from math import exp, log, log2
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.counting import CountedContract, CountShape, PartHistories, reached
@@ -81,6 +81,14 @@ def assumptions(
         of_judges = _log_of_any_share(model, apart) if apart else 0.0
         for met, found in by_share.items():
             logs[Assumption(model, met)] = found + of_judges
+    return _likely(logs)
+
+
+K = TypeVar("K")
+
+
+def _likely(logs: Mapping[K, float]) -> dict[K, float]:
+    """The logs of weights as shares that sum to 1, without what is negligible."""
     top = max(logs.values())
     likely = {
         one: weight for one, value in logs.items() if (weight := exp(value - top)) > NEGLIGIBLE
@@ -100,13 +108,7 @@ def shares_met(model: ErrorModel, tallies: Iterable[ItemTally]) -> dict[float, f
     """How probable each share of items that are met is, by these answers, if judges err so and any
     share may be met.
     """
-    logs = _log_by_share(model, list(tallies), ANY_SHARES)
-    top = max(logs.values())
-    likely = {
-        share: weight for share, value in logs.items() if (weight := exp(value - top)) > NEGLIGIBLE
-    }
-    total = sum(likely.values())
-    return {share: weight / total for share, weight in likely.items()}
+    return _likely(_log_by_share(model, list(tallies), ANY_SHARES))
 
 
 def _log_by_share(

@@ -399,13 +399,6 @@ def _order(state: BeliefState) -> list[str]:
     return [judge for judge in chain.from_iterable(pairs) if judge is not None]
 
 
-def _in_turn(state: BeliefState) -> list[str]:
-    """The judges that give first looks, from the one whose turn it is."""
-    order = _order(state)
-    start = state.turn % len(order) if order else 0
-    return [*order[start:], *order[:start]]
-
-
 def _look(state: BeliefState, version: str) -> Ask | None:
     """Ask for the first look at a version: by code, and then by one judge. None where it had that
     look, and where no call is left for it.
@@ -417,10 +410,12 @@ def _look(state: BeliefState, version: str) -> Ask | None:
     if not state.needs_witness or state.has_look(version) or state.calls_left <= 0:
         return None
     tried = [ballot.voter for ballot in state.looks(version)]
-    in_turn = _in_turn(state)
-    if not in_turn or len(tried) >= max(TRIES, len(in_turn)):
+    order = _order(state)
+    if not order or len(tried) >= max(TRIES, len(order)):
         return None
-    # Of those that were tried equally often the first.
+    # From the judge whose turn it is; of those that were tried equally often the first.
+    start = state.turn % len(order)
+    in_turn = [*order[start:], *order[:start]]
     return _ask(state, version, min(in_turn, key=tried.count))
 
 

@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from honestone.core.belief.cases.bar import grounds_of
 from honestone.core.belief.cases.pooled import ends_of, pooled_text
 from honestone.core.belief.cases.ranges import text_with
 from honestone.core.belief.cases.sides import better_than
@@ -285,12 +286,7 @@ class SuiteBeliefState(SuiteLoopState):
         return max(found.low, min(found.chance, self.least - CLOSE))
 
     def _grounds(self, version: str) -> tuple[Ground, ...]:
-        looks: dict[str, int] = {}
-        for text in self._texts_of(version).values():
-            for judge, count in text.looks.items():
-                looks[judge] = looks.get(judge, 0) + count
-        rows = [Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()]
-        return tuple(rows)
+        return tuple(grounds_of(self._texts_of(version).values()))
 
     def _not_asked(self, version: str) -> int:
         """Those, and the cases that a run of a split left out."""

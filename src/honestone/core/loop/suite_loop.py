@@ -393,14 +393,13 @@ class SuiteLoopState(LoopState):
         """
         if not self.is_by_code or (version, "panel") not in self.ballots:
             return None
-        val = judge_gate(self.card(version), self.rubric).outcome
+        outcome = judge_gate(self.card(version), self.rubric).outcome
         card = self.certification_card(version)
-        if val is Outcome.FAIL or (val is Outcome.PASS and card is not None):
-            found = val if card is None else judge_gate(card, self.certifier.rubric).outcome
-            if Outcome.FAIL in (val, found):
-                return 0.0
-            return 1.0 if val is found is Outcome.PASS else None
-        return None
+        if outcome is Outcome.PASS:
+            if card is None:
+                return None
+            outcome = judge_gate(card, self.certifier.rubric).outcome
+        return {Outcome.PASS: 1.0, Outcome.FAIL: 0.0}.get(outcome)
 
     def stated(self, version: str) -> StatedBelief | None:
         """How sure it is that a version reaches the bars of val and test, as reports state it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import Final
@@ -17,7 +17,7 @@ from honestone.core.belief.cases.suite import (
     by_text,
 )
 from honestone.core.belief.stated import Ground, StatedBelief, settled
-from honestone.core.belief.verdict import CLOSE
+from honestone.core.belief.verdict import CLOSE, TextBelief
 
 # Looks at each attempt of a case, where nothing else is said.
 LOOKS_PER_CASE: Final = 6
@@ -40,6 +40,14 @@ class SuiteBar(Struct, frozen=True, kw_only=True):
         return self.max_looks or LOOKS_PER_CASE * attempts
 
 
+def grounds_of(texts: Iterable[TextBelief]) -> list[Ground]:
+    """How often each judge looked at these texts."""
+    looks: dict[str, int] = {}
+    for judge, count in (look for text in texts for look in text.looks.items()):
+        looks[judge] = looks.get(judge, 0) + count
+    return [Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()]
+
+
 def suite_belief(
     cases: Sequence[CaseBelief], bar: SuiteBar, *, not_asked: int = 0, not_yet_asked: int = 0
 ) -> StatedBelief | None:
@@ -53,18 +61,15 @@ def suite_belief(
     chance = suite.chance
     if chance is None:
         return None
-    looks: dict[str, int] = {}
-    for one, _ in by_text(cases):
-        for judge, count in (look for text in one.texts for look in text.looks.items()):
-            looks[judge] = looks.get(judge, 0) + count
+    looks = grounds_of(text for one, _ in by_text(cases) for text in one.texts)
     certain = sum(one.certain is not None for one in cases)
     found = StatedBelief(
         probability=_stated(chance, bar.sure),
         target=None if bar.sure is None else float(bar.sure),
-        looks=sum(looks.values()),
+        looks=sum([one.looks or 0 for one in looks]),
         max_looks=None if bar.sure is None else bar.looks(sum(one.tries for one in cases)),
         rests_on=(
-            *[Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()],
+            *looks,
             *([Ground(kind="checks", items=certain)] if certain else []),
         ),
         subject=f"at least {need:,} of {len(cases):,} cases pass",

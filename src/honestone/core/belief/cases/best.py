@@ -58,8 +58,7 @@ def best_passes(texts: Sequence[TextBelief], one: Assumption, *, is_turned: bool
     is believed of their text is not so.
     """
     attempts = [_Attempt(text, one, is_turned=is_turned) for text in texts]
-    chance = sum([mass for _, _, mass in _winning(attempts, range(len(attempts)))])
-    return min(max(chance, 0.0), 1.0)
+    return min(max(_passing(attempts), 0.0), 1.0)
 
 
 def depends_on_each(
@@ -69,8 +68,12 @@ def depends_on_each(
     variance of that is less where the true answers of this attempt are known.
     """
     attempts = [_Attempt(text, one, is_turned=is_turned) for text in texts]
-    whole = sum([mass for _, _, mass in _winning(attempts, range(len(attempts)))])
+    whole = _passing(attempts)
     return [_depends_on(attempts, number, whole) for number in range(len(attempts))]
+
+
+def _passing(attempts: Sequence[_Attempt]) -> float:
+    return sum([mass for _, _, mass in _winning(attempts, range(len(attempts)))])
 
 
 def _winning(

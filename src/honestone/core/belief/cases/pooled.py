@@ -60,10 +60,8 @@ def ends_of(
 def _full_marks(rubric: Rubric, *, are_met: bool) -> Ballot:
     """Answers that score as much as any, or as little."""
     bad = rubric.bad_keys
-    marks = {
-        key: Mark((key not in bad) is are_met, score=100.0 * ((key not in bad) is are_met))
-        for key, _ in rubric.questions()
-    }
+    answers = {key: (key not in bad) is are_met for key, _ in rubric.questions()}
+    marks = {key: Mark(is_yes, score=100.0 * is_yes) for key, is_yes in answers.items()}
     return Ballot(judge=CHECK, marks=marks)
 
 

@@ -49,15 +49,16 @@ SETTLED: Final = 0.03
 class CaseBelief(Struct, frozen=True):
     """One case: `text` has the answers about its output. `certain`: what is known without a judge.
     `is_short`: its looks do not say whether it passes, as where fewer judges answered than its
-    rubric's quorum. `is_down`: its target failed, so no look will say whether it passes. `is_turned`: it passes where its output does not
-    meet the contract.
+    rubric's quorum. `is_down`: its target failed, so no look will say whether it passes.
+    `is_turned`: it passes where its output does not meet the contract.
 
     `attempts`: those of a case that passes where `needed` of them do, each like a case of its own; or
     of one whose best attempt has to pass (`is_best`), in their order, each with its text.
     `name`: of its text and question; cases with equal ones are one text (None: not known).
     `others`: texts that say how judges err, and nothing of whether it passes, as those of attempts
-    that are not its best one. `made_of`: texts whose answers `text` has, as the mean of them; `ends`: that mean where attempts without
-    an output score nothing, and where they have full marks. `tries`: how many attempts there may be, each of which may be looked at.
+    of it that code settles. `made_of`: texts whose answers `text` has, as the mean of them; `ends`:
+    that mean where attempts without an output score nothing, and where they have full marks.
+    `tries`: how many attempts there may be, each of which may be looked at.
     """
 
     id: str
