@@ -5,6 +5,7 @@ worker may be shown is looked for before a run ends.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,32 @@ def test_what_code_alone_decides_is_certain(
     assert [one["kind"] for one in stated["rests_on"]] == ["checks"]
 
 
+def improved_in_order(
+    folder: Path,
+    text: str,
+    waits: Mapping[str, Sequence[str]],
+    judge: Judge,
+    target: Callable[[str, Path], str],
+    **options: Any,
+) -> dict[str, Any]:
+    """What an edit of this text that does everything comes to, where cases wait for others."""
+    (folder / "text.md").write_text(text)
+    suite = [
+        {**one, **({"depends_on": waits[one["id"]]} if one["id"] in waits else {})}
+        for one in cases(rubric=["It is said well"])
+    ]
+    found: dict[str, Any] = honestone.improve(
+        Path("text.md"),
+        suite={"suite": 1, "cases": suite},
+        target=target,
+        judges=[judge.named(name) for name in ("ann", "bob", "cy")],
+        worker=ScriptedWorker(lambda place, brief: "a b c d e f g h i\n"),
+        folder=folder,
+        **options,
+    ).to_dict()
+    return found
+
+
 def test_cases_that_depend_on_others_are_decided_by_belief(tmp_path: Path) -> None:
     """Of the same split and of another one; each target runs after those that it waits for."""
     order: list[str] = []
@@ -90,23 +117,10 @@ def test_cases_that_depend_on_others_are_decided_by_belief(tmp_path: Path) -> No
         order.append(input)
         return target(input, artifact)
 
-    judge = Judge()
-    (tmp_path / "text.md").write_text("a d g\n")
     waits = {"d": ["e"], "a": ["c"], "h": ["i", "a"]}
-    suite = [
-        {**one, **({"depends_on": waits[one["id"]]} if one["id"] in waits else {})}
-        for one in cases(rubric=["It is said well"])
-    ]
-    found = honestone.improve(
-        Path("text.md"),
-        suite={"suite": 1, "cases": suite},
-        target=in_order,
-        judges=[judge.named(name) for name in ("ann", "bob", "cy")],
-        worker=ScriptedWorker(lambda place, brief: "a b c d e f g h i\n"),
-        folder=tmp_path,
-        policy="belief",
-        rounds=2,
-    ).to_dict()
+    found = improved_in_order(
+        tmp_path, "a d g\n", waits, Judge(), in_order, policy="belief", rounds=2
+    )
     assert (found["policy"], found["result"]) == ("belief", "PASSED"), found["reason"]
     assert found["probability"] >= 0.8
     assert order.index("e") < order.index("d") and order.index("c") < order.index("a")
@@ -119,20 +133,7 @@ def test_a_case_whose_dependency_has_no_output_stays_open(tmp_path: Path) -> Non
         return target(input, artifact)
 
     judge = Judge()
-    (tmp_path / "text.md").write_text("a d f g h i\n")
-    suite = [
-        {**one, **({"depends_on": ["e"]} if one["id"] == "d" else {})}
-        for one in cases(rubric=["It is said well"])
-    ]
-    found = honestone.improve(
-        Path("text.md"),
-        suite={"suite": 1, "cases": suite},
-        target=crashes,
-        judges=[judge.named(name) for name in ("ann", "bob", "cy")],
-        worker=ScriptedWorker(lambda place, brief: "a b c d e f g h i\n"),
-        folder=tmp_path,
-        rounds=1,
-    ).to_dict()
+    found = improved_in_order(tmp_path, "a d f g h i\n", {"d": ["e"]}, judge, crashes, rounds=1)
     assert found["policy"] == "belief" and found["result"] != "PASSED"
     assert not any(output.split()[-1] in "de" for output in judge.looks)
 
