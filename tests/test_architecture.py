@@ -651,6 +651,26 @@ def test_what_checks_a_rubric_loads_nothing_that_runs_it(tmp_path: Path) -> None
     assert sorted({*SELDOM, "statistics", "asyncio", "ctypes"}.intersection(loaded)) == []
 
 
+def test_view_prints_its_address_before_it_loads_pages(tmp_path: Path) -> None:
+    code = (
+        "import json, os, sys\n"
+        "import honestone.cli.browser\n"
+        "def announce(*_, **__):\n"
+        "    os.write(1, json.dumps(sorted(sys.modules)).encode())\n"
+        "    os._exit(0)\n"
+        "honestone.cli.browser.announce = announce\n"
+        "from honestone.cli.main import main\n"
+        "main(['view', '--port', '0', '--no-open'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, timeout=120, check=True, cwd=tmp_path
+    )
+    loaded = json.loads(done.stdout)
+    serving = ("honestone.report.", "honestone.engine.", "honestone.view.pages")
+    late = {*HEAVY, "jinja2"} - {"msgspec"}
+    assert [one for one in loaded if one.startswith(serving) or one.split(".")[0] in late] == []
+
+
 def test_a_suite_loads_no_code_of_other_suites(tmp_path: Path) -> None:
     """Neither formats of other tools, nor runs of skills, nor what asks judges on."""
     cases = [{"id": "a", "input": "x", "checks": [{"contains": "x"}]}]

@@ -25,8 +25,8 @@ from cli.desk import Desk
 from honestone.core.errors import UsageError
 from honestone.core.numbers import percent
 from honestone.view.access import Access, PageSessions
-from honestone.view.server import ViewOptions as _Options
-from honestone.view.server import _listen
+from honestone.view.listening import ViewOptions as _Options
+from honestone.view.listening import _listen
 
 EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover=alert(3) x="{{7*7}}\u202e'
 PATIENCE = 30.0  # seconds for a line of the server
@@ -88,9 +88,9 @@ class Server:
                 said += more
         return said.decode(errors="replace")
 
-    def stop(self) -> int:
+    def stop(self, how: signal.Signals = signal.SIGINT) -> int:
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(how)
         return self.process.wait(PATIENCE)
 
 
@@ -510,3 +510,11 @@ def test_a_table_is_shown_by_page_and_leads_to_each_cell(shown: tuple[Desk, Serv
 def test_a_port_that_no_server_can_have(port: int) -> None:
     with pytest.raises(UsageError, match="`port` must be 0 to 65535"):
         _listen(_Options(port=port))
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_who_ends_it_at_its_first_line_gets_no_failure(desk: Desk, how: signal.Signals) -> None:
+    """The address is there before the pages are loaded."""
+    server = Server(desk)
+    assert server.stop(how) == 0
+    assert server.heard() == ""

@@ -16,7 +16,7 @@ from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
-    from honestone.view.server import Address
+    from honestone.view.listening import Address
 
 
 def announce(

@@ -35,3 +35,11 @@ def leave_to_command() -> None:
     """
     if signal.getsignal(signal.SIGINT) is _end_now:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def end_quietly() -> None:
+    """Let Ctrl-C and SIGTERM end the process with exit code 0 from now on, for a server that is
+    announced while it loads: they are its usual end. Its event loop handles them once it runs.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))

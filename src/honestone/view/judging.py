@@ -18,8 +18,9 @@ from honestone.core.judging.ballot import NOT_APPLICABLE, Question, answer_probl
 from honestone.report.pages import label_html
 from honestone.report.pages.html_page import draw_page
 from honestone.view.asking import NotTaken, Sent, read_sent
+from honestone.view.listening import Address, Listening, ViewOptions
 from honestone.view.served import Query, Served, as_json, page, refused, static, whole_number
-from honestone.view.server import Address, Serving, ViewOptions
+from honestone.view.server import Serving
 
 _PATH: Final = "/judge"
 _ENDING: Final = 5.0  # seconds for answers on their way to the page
@@ -33,8 +34,9 @@ def person_in_browser(
     called when the person is asked for the first time. Raises UsageError for a port that cannot be
     used.
     """
-    desk = PersonDesk(lambda: announce(serving.address))
-    serving = Serving(JudgeSite(desk), ViewOptions(port=port), _PATH)
+    desk = PersonDesk(lambda: announce(listening.address))
+    listening = Listening(ViewOptions(port=port), _PATH)
+    serving = Serving(JudgeSite(desk), listening)
     ready, loop, stopped = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
 
     def run() -> None:

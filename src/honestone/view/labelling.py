@@ -30,9 +30,10 @@ from honestone.report.pages.label_html import (
 )
 from honestone.system.processes.groups import on_sigterm
 from honestone.view.asking import NotTaken, Sent, read_sent
+from honestone.view.listening import Address, Listening, ViewOptions
 from honestone.view.opening import open_page
 from honestone.view.served import Query, Served, as_json, page, refused, static, whole_number
-from honestone.view.server import Address, Serving, ViewOptions, serve
+from honestone.view.server import Serving, serve
 
 _PATH = "/label"
 _LAST: Final = "No other item is open: your answer ends the labelling."
@@ -45,7 +46,8 @@ def label_in_browser(
     """Serves until it is interrupted; every answer is on disk before the next item is shown. Raises
     UsageError for a port that cannot be used.
     """
-    serve(LabelSite(session), ViewOptions(port=port), announce, _PATH)
+    listening = Listening(ViewOptions(port=port), _PATH)
+    serve(LabelSite(session), listening, lambda: announce(listening.address))
 
 
 def label_until_done(session: LabelSession, port: int | None, *, opens: bool) -> None:
@@ -57,12 +59,13 @@ def label_until_done(session: LabelSession, port: int | None, *, opens: bool) ->
         stopped, event_loop = asyncio.Event(), asyncio.get_running_loop()
         stopper = STOPPER.get()
         end = partial(event_loop.call_soon_threadsafe, stopped.set)
-        server = Serving(LabelSite(session, end), ViewOptions(port=port), _PATH)
+        listening = Listening(ViewOptions(port=port), _PATH)
+        server = Serving(LabelSite(session, end), listening)
         # Ctrl-C is an end like any other: what was answered so far is the result.
         with suppress(NotImplementedError, RuntimeError):
             event_loop.add_signal_handler(signal.SIGINT, stopped.set)
         with nullcontext() if stopper is None else stopper.ending(end):
-            await server.run(lambda: announce(server.address), stopped)
+            await server.run(lambda: announce(listening.address), stopped)
 
     def announce(address: Address) -> None:
         print(f"{address.url}\nCtrl-C ends it.", file=sys.stderr, flush=True)

@@ -5,28 +5,22 @@ no other.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import resource
 import signal
-import socket
 import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from secrets import token_urlsafe
 from typing import Any, Final
 from urllib.parse import quote
 
 from aiohttp import web
-from msgspec import Struct
 
-from honestone.core.errors import UsageError
-from honestone.view.access import HEADERS, Access, PageSessions, in_address, is_loopback
+from honestone.view.access import HEADERS, Access
+from honestone.view.listening import Listening
 from honestone.view.served import Served, Site, refused
 
-PORT: Final = 7410
-_TRIED: Final = 100  # ports after the usual one
 _THREADS: Final = 3
 _BACKLOG: Final = 128
 # Connections that nothing was asked on, and the seconds after which one is closed.
@@ -35,53 +29,12 @@ SILENCE: Final = 10.0
 _LONGEST_ANSWER: Final = 20_000_000  # bytes
 
 
-class ViewOptions(Struct, frozen=True, kw_only=True):
-    """`port` None is the usual one, or the next that is free; 0 is any. `names`: further names that
-    the server answers to.
-    """
-
-    host: str = "127.0.0.1"
-    port: int | None = None
-    names: tuple[str, ...] = ()
-    needs_token: bool = True
-
-
-class Address(Struct, frozen=True, kw_only=True):
-    """Where the server is; `url` holds the token. `opens` is the same for a browser that this
-    program starts, with a token that works once.
-    """
-
-    url: str
-    opens: str
-    host: str
-    port: int
-    token: str | None
-
-
 class Serving:
-    """A site at an address that is taken already; `url` is that of the path `start`.
+    """A site at a port that listens already."""
 
-    Raises UsageError for an address that cannot be used, and for one beyond this machine without a
-    token.
-    """
-
-    def __init__(self, site: Site, options: ViewOptions, start: str = "/") -> None:
-        if not options.needs_token and not is_loopback(options.host):
-            raise UsageError(
-                f"--no-token with --host {options.host}: anybody in the network could read the store without a token",
-                hint="leave --no-token out, or serve on 127.0.0.1 and reach it through ssh -L",
-            )
-        self._site, self._listening = site, _listen(options)
-        port = int(self._listening.getsockname()[1])
-        token = token_urlsafe(24) if options.needs_token else None
-        once = token_urlsafe(24) if options.needs_token else None
-        names = (options.host, *options.names)
-        self._access = Access(
-            token=token, port=port, names=names, posts=site.posts, sessions=PageSessions(once)
-        )
-        base = f"http://{in_address(_reached(options.host))}:{port}{start}"
-        url, opens = (base if one is None else f"{base}?token={one}" for one in (token, once))
-        self.address = Address(url=url, opens=opens, host=options.host, port=port, token=token)
+    def __init__(self, site: Site, listening: Listening) -> None:
+        self._site, self._socket = site, listening.socket
+        self._access = listening.access(site.posts)
 
     async def run(self, ready: Callable[[], None], stopped: asyncio.Event) -> None:
         """Serves until it is stopped."""
@@ -92,7 +45,7 @@ class Serving:
         await runner.setup()
         assert runner.server is not None
         listening = await loop.create_server(
-            waiting.connections_of(runner.server), sock=self._listening, backlog=_BACKLOG
+            waiting.connections_of(runner.server), sock=self._socket, backlog=_BACKLOG
         )
         ready()
         try:
@@ -150,14 +103,9 @@ def _on_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         print(f"internal error: {context.get('message')}: {type(error).__name__}", file=sys.stderr)
 
 
-def serve(
-    site: Site, options: ViewOptions, announce: Callable[[Address], None], start: str = "/"
-) -> None:
-    """Serves until it is interrupted. `announce` is called once it can be reached. Raises UsageError as
-    `Serving` does.
-    """
-    serving = Serving(site, options, start)
-    asyncio.run(_until_interrupted(serving, lambda: announce(serving.address)))
+def serve(site: Site, listening: Listening, ready: Callable[[], None] = lambda: None) -> None:
+    """Serves until it is interrupted. `ready` is called once requests are answered."""
+    asyncio.run(_until_interrupted(Serving(site, listening), ready))
 
 
 async def _until_interrupted(serving: Serving, ready: Callable[[], None]) -> None:
@@ -166,43 +114,6 @@ async def _until_interrupted(serving: Serving, ready: Callable[[], None]) -> Non
         with suppress(NotImplementedError, RuntimeError):
             asyncio.get_running_loop().add_signal_handler(name, stopped.set)
     await serving.run(ready, stopped)
-
-
-def _reached(host: str) -> str:
-    """Every address of this machine is none that a browser can open."""
-    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-
-
-def _listen(options: ViewOptions) -> socket.socket:
-    first = PORT if options.port is None else options.port
-    if not 0 <= first <= 65535:
-        raise UsageError(f"`port` must be 0 to 65535, not {first}")
-    for port in range(first, first + (_TRIED if options.port is None else 1)):
-        try:
-            return _bound(options.host, port)
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise UsageError(
-                    f"cannot listen on {options.host}:{port}: {error.strerror or error}"
-                ) from None
-    raise UsageError(
-        f"port {first} is in use", hint="name another port, or none: then one is chosen"
-    )
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, place = socket.getaddrinfo(
-        host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    made = socket.socket(family, kind, protocol)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(place)
-        made.listen(128)
-    except BaseException:
-        made.close()
-        raise
-    return made
 
 
 def application(

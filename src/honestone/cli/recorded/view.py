@@ -55,16 +55,17 @@ def view(
       honestone view --port 8000 --no-open
     """
     from honestone.cli.browser import announce
-    from honestone.view.pages import Pages
-    from honestone.view.reading import Viewer
-    from honestone.view.server import ViewOptions, serve
+    from honestone.cli.ctrl_c import end_quietly
+    from honestone.view.listening import Listening, ViewOptions
 
     workspace = here()
-    serve(
-        Pages(Viewer(workspace)),
-        ViewOptions(host=host, port=port, names=names, needs_token=not no_token),
-        lambda address: announce(
-            address, workspace, sys.stdout, as_json=as_json, opens=not no_open
-        ),
-    )
+    listening = Listening(ViewOptions(host=host, port=port, names=names, needs_token=not no_token))
+    end_quietly()
+    announce(listening.address, workspace, sys.stdout, as_json=as_json, opens=not no_open)
+    # What makes pages loads while the person reads the address, and the browser starts.
+    from honestone.view.pages import Pages
+    from honestone.view.reading import Viewer
+    from honestone.view.server import serve
+
+    serve(Pages(Viewer(workspace)), listening)
     return 0
