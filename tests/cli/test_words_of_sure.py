@@ -329,6 +329,6 @@ def test_the_next_command_of_a_failure_is_not_refused(asked: Desk) -> None:
     words = [word for one in judges for word in ("--judge", one)]
     found = asked.run("eval", "text.md", "-r", "rubric.yaml", *words)
     (again,) = re.findall(r"^next +honestone (improve .*)$", found.out, re.MULTILINE)
-    assert " --sure 80 " in again
+    assert " --sure 80" in again
     command = shlex.split(again.replace("WORKER", "'cmd:true'"))
     assert asked.run(*command, "--dry-run", "--rounds", "1").code == 1

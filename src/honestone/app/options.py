@@ -10,7 +10,7 @@ declares the option `--repeat`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -110,6 +110,20 @@ class Declared(Struct, frozen=True, kw_only=True):
         return self.option.name or f"--{self.field.replace('_', '-')}"
 
     @property
+    def is_typed(self) -> bool:
+        """Whether it is given by name."""
+        return not isinstance(self.option, Argument)
+
+    def words(self, value: object) -> list[str]:
+        """What would be typed for this value. What only Python can give has no words."""
+        if isinstance(value, bool):
+            yes, _, no = self.typed.partition("/")
+            return [yes if value else no]
+        values = value if self.is_many and isinstance(value, Sequence) else [value]
+        plain = [one for one in values if isinstance(one, _PLAIN)]
+        return [word for one in plain for word in (self.typed, _typed_value(one))]
+
+    @property
     def one_type(self) -> object:
         """The type of one value, without what only Python can give."""
         if not self.choices:
@@ -205,6 +219,13 @@ class Declared(Struct, frozen=True, kw_only=True):
         return " and ".join(words)
 
 
+def _typed_value(value: object) -> str:
+    """A number without the `.0` of a float."""
+    if isinstance(value, Fraction):
+        value = float(value)
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
 _SHARE: Final = (0, 1)
 # A number within the bounds of a share, and of points.
 _EXAMPLES: Final[dict[tuple[float | None, float | None], str]] = {_SHARE: "0.8", (0, 100): "70"}
@@ -243,6 +264,18 @@ def declared(of: Declaring) -> Iterator[Declared]:
         for inner in declared(one.of):
             if inner.is_shared and inner.typed not in own:
                 yield inner
+
+
+def given_words(options: Struct, left_out: Collection[str] = ()) -> Iterator[str]:
+    """What would be typed for the options, and those of the classes in it, that have not their
+    default. Without what is given by its place, and the fields `left_out`.
+    """
+    for one in parts(type(options)):
+        value = getattr(options, one.field)
+        if isinstance(one, Group):
+            yield from given_words(value, left_out)
+        elif one.is_typed and one.field not in left_out and value not in (None, one.default):
+            yield from one.words(value)
 
 
 def require_valid(options: object, of: Declaring) -> None:

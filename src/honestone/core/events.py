@@ -127,7 +127,7 @@ class TableFacts(TypedDict, total=False):
 
 
 class EvaluationStarted(Started, frozen=True, kw_only=True):
-    """A run of `eval` over artifacts."""
+    """A run of `eval` over artifacts. `options`: the words of its command that a next one repeats."""
 
     kind = "eval"
 
@@ -138,6 +138,7 @@ class EvaluationStarted(Started, frozen=True, kw_only=True):
     table: TableColumns | None = None
     left_out: int = 0
     min_pass_rate: Fraction | None = None
+    options: tuple[str, ...] = ()
 
 
 class StartedArtifact(Struct, frozen=True, kw_only=True):
@@ -195,7 +196,7 @@ class LoopStarted(Started, frozen=True, kw_only=True):
     """A run of a loop: what is improved, by whom, and by which policy versions are kept. `deliver`:
     the `best` version, or only one that `passed`; to `output` if that is given. `tolerance`
     (points): a fall below that is noise, as measured by the run `noise_run`; without one it is the
-    policy's own.
+    policy's own. `options`: the words of its command that a next one repeats.
     """
 
     kind = "improve"
@@ -209,6 +210,7 @@ class LoopStarted(Started, frozen=True, kw_only=True):
     deliver: str = "best"
     tolerance: float | None = None
     noise_run: str | None = None
+    options: tuple[str, ...] = ()
 
 
 class ImprovementStarted(LoopStarted, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Generic
+from typing import Annotated, Final, Generic
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -33,7 +33,7 @@ from honestone.app.judging.judging_options import (
     make_context,
     max_bytes,
 )
-from honestone.app.options import Argument, Option, require_valid
+from honestone.app.options import Argument, Option, given_words, require_valid
 from honestone.app.suites.options import PromptNames
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
@@ -408,6 +408,11 @@ class EditOptions(LoopOptions, frozen=True, kw_only=True):
     ] = False
 
 
+_NAMED_BY_THE_RUN: Final = frozenset(
+    ("judges", "holdouts", "worker", "rubric", "suite", "target", "policy", "fresh")
+)
+
+
 class ImprovementRequest(EditOptions, frozen=True, kw_only=True):
     """What `improve` is asked for, as given. Relative paths start in the workspace's folder.
 
@@ -426,6 +431,13 @@ class ImprovementRequest(EditOptions, frozen=True, kw_only=True):
         """Raises UsageError for what no command line would accept."""
         require_valid(self, EditOptions)
         self._require_possible_sure()
+
+    @property
+    def words_for_next(self) -> tuple[str, ...]:
+        """The options that a next command repeats, as they are typed: all that were given, but those
+        that it names by what the run came to.
+        """
+        return tuple(given_words(self, _NAMED_BY_THE_RUN))
 
     def _require_possible_sure(self) -> None:
         """Raises UsageError where how sure a verdict has to be was asked for and cannot be had."""

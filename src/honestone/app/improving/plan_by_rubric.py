@@ -169,6 +169,7 @@ def _prepared(
             artifact=loop.started_artifact(place, loaded.version),
             output=loop.shown_output(request),
             deliver=request.deliver,
+            options=request.words_for_next,
             policy=policy.name,
             worker=worker.id,
             tolerance=None if noise is None else noise.tolerance,

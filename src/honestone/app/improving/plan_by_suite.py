@@ -311,6 +311,7 @@ class _Tasks(Struct, frozen=True, kw_only=True, dict=True):
             artifact=loop.started_artifact(place, version),
             output=loop.shown_output(self.request),
             deliver=self.request.deliver,
+            options=self.request.words_for_next,
             policy=self.policy.name,
             worker=worker.id,
             rubric=replace(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.app.options import BY_COMMAND, Option, require_valid
+from honestone.app.options import BY_COMMAND, Option, given_words, require_valid
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
@@ -155,6 +155,11 @@ RequireTier: TypeAlias = Annotated[
 ]
 
 
+_OF_ONE_EVALUATION: Final = frozenset(
+    ("judges", "effort", "repeat", "fresh", "max_calls", "max_usd", "max_minutes")
+)
+
+
 class JudgingOptions(Struct, frozen=True, kw_only=True):
     """The options of every command that judges. Judges are names, functions, or objects that answer
     `ports.Judge`.
@@ -249,6 +254,8 @@ class JudgingOptions(Struct, frozen=True, kw_only=True):
     # Ask on until the verdict is so probable (percent), within so many looks.
     sure: Annotated[Sure, BY_COMMAND] = None
     max_looks: Annotated[MaxLooks, BY_COMMAND] = None
+    # The judges that an optimiser asked, where `judges` are those held out: they are not asked.
+    steering: tuple[str | Judge | Function, ...] = ()
     # Ask through the providers' batch APIs. It is called with a line for each batch that was sent
     # or resumed.
     batch: Callable[[str], None] | None = None
@@ -264,6 +271,16 @@ class JudgingOptions(Struct, frozen=True, kw_only=True):
     def outside(self, place: Callable[[Path], Path]) -> list[Path]:
         """Folders out of the project that may be read; `place` says where a named one is."""
         return [place(folder) for folder in self.allow_outside]
+
+    @property
+    def words_for_improve(self) -> tuple[str, ...]:
+        """The options of an evaluation that `improve` repeats, as they are typed: the bars, and how
+        judges are asked. Not the limits of one evaluation; judges only where some are held out.
+        """
+        names = [("--judge", one) for one in self.steering]
+        names += [("--holdout", one) for one in self.judges] if names else []
+        judges = [word for option, one in names for word in (option, _name_of(one))]
+        return (*given_words(self, _OF_ONE_EVALUATION), *judges)
 
     @property
     def rule(self) -> Rule:
@@ -488,7 +505,7 @@ def certified_by(
             f"the held-out judge `{both.draw_of}` is one of --judge, so it certifies nothing",
             hint="hold out a judge that no optimiser asked",
         )
-    return replace(options, judges=tuple(holdouts))
+    return replace(options, judges=tuple(holdouts), steering=options.judges)
 
 
 def _name_of(judge: str | Judge | Function) -> str:

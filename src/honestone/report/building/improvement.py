@@ -97,6 +97,7 @@ def improvement_document(
         **fields_of(started, "policy", "worker", "deliver", "output"),
         panel=list(started.panel),
         limits=dict(started.limits),
+        options=list(started.options) or UNSET,
         noise=KnownNoiseDoc(
             origin="default" if started.noise_run is None else "noise",
             tolerance=to_points(state.tolerance),

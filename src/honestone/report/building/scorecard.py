@@ -40,6 +40,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     notes: Sequence[str] = ()
     error: str | None = None
     rubric: str | None = None
+    options: Sequence[str] = ()
     output: str | UnsetType | None = UNSET
     packed: Mapping[str, Any] | None = None
     costs: Mapping[str, scorecard.UsageDoc] = field(default_factory=dict)
@@ -106,6 +107,7 @@ def scorecard_document(
         title=rubric.title,
         rubric=facts.rubric,
         has_fixes=scorer.has_fixes,
+        options=list(facts.options) or UNSET,
         artifact=scorecard.ArtifactDoc(path=facts.path, digest=facts.digest),
         verdict=str(verdict.outcome),
         reasons=list(verdict.reasons),
@@ -464,6 +466,7 @@ def judged_document(
         usage=usage_document(judged.spend, judged.spend),
         text=text,
         rubric=started.rubric_path,
+        options=started.options,
         output=UNSET if judged.output is None else judged.output,
         costs=judge_costs([judged]),
     )

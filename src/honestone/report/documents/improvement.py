@@ -374,6 +374,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
         under way, and in older runs
     `threshold`, `floor`, `policy`, `panel`, `worker`, `limits`: what the run was given; `panel` are
         the judges that steer
+    `options`: the words of the command that a next one repeats; absent where there are none
     `noise`: not over a suite: which fall of the score is noise, and how that is known
     `rounds`: what was tried, and what came of it
     `baseline`, `final`: scorecards of the original and of the best version
@@ -414,6 +415,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     panel: list[str] = []
     worker: str | None = None
     limits: dict[str, object] = {}
+    options: list[str] | UnsetType = UNSET
     noise: scorecard.KnownNoiseDoc | UnsetType = UNSET
     rounds: list[RoundDoc] = []
     baseline: scorecard.ScorecardDoc | None = None

@@ -506,6 +506,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
 
     `schema`, `title`, `rubric`: the shape; the rubric's title and path
     `has_fixes`: whether the rubric has `fix:` commands, so that `improve` needs no `--worker`
+    `options`: the words of the command that a next one repeats; absent where there are none
     `artifact`: `path` as it was named, `digest` of what was judged
     `verdict`: `pass`, `fail`, `inconclusive`, or `skipped`
     `reasons`: every bar that is missed; else every bar that is open
@@ -538,6 +539,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     title: str = ""
     rubric: str | None = None
     has_fixes: bool = False
+    options: list[str] | UnsetType = UNSET
     artifact: ArtifactDoc = ArtifactDoc()
     verdict: str
     reasons: list[str] = []

@@ -36,13 +36,15 @@ from honestone.report.terminal.text import (
     join_sections,
     judge_table,
     next_line,
+    repeated_options,
     see_replies,
-    sure_option,
     usage_line,
     verdict_lines,
+    without_option,
 )
 from honestone.system.drawing import Style, bar, cut, line, pad, width, wrap
 
+_NEEDS_MORE: Final = ("ROUND_LIMIT", "PLATEAU")
 _ROUND_LOOKS: Final = {
     "gain": ("yes", "green"),
     "accepted": ("dot", "dim"),
@@ -335,7 +337,7 @@ def next_commands(doc: ImprovementDoc) -> list[str]:
         return [see]
     if doc.result == "COULD_NOT_JUDGE" or (doc.result == "WORKER_FAILED" and not own_program):
         return ["honestone doctor"]
-    return [f"{improve} --effort thorough"] if doc.result in ("ROUND_LIMIT", "PLATEAU") else []
+    return [f"{improve} --effort thorough"] if doc.result in _NEEDS_MORE else []
 
 
 def _same_command(doc: ImprovementDoc) -> str:
@@ -343,6 +345,7 @@ def _same_command(doc: ImprovementDoc) -> str:
     card = (
         replace(doc.last_card, artifact=doc.artifact) if doc.last_card else ScorecardDoc(verdict="")
     )
+    card = replace(card, options=_with_more_rounds(doc))
     if doc.panel:
         card = replace(card, judges=[JudgeDoc(id=judge) for judge in doc.panel])
     words = [
@@ -350,6 +353,8 @@ def _same_command(doc: ImprovementDoc) -> str:
         for judge in doc.certification.judges
         for word in ("--holdout", shlex.quote(line(judge.id)))
     ]
+    if not words and len(doc.panel) > 1 and doc.result != "UNCONFIRMED":
+        words = ["--holdout", "none"]
     default_policy = "belief" if doc.panel else "keep-best"
     if doc.policy != default_policy:
         words += ["--policy", line(doc.policy)]
@@ -361,13 +366,24 @@ def _suite_commands(doc: ImprovementDoc, suite: str) -> list[str]:
         return [f"honestone show {doc.certification.tested.result}"]
     if doc.result == "COULD_NOT_JUDGE":
         return ["honestone doctor"]
-    if doc.result not in ("ROUND_LIMIT", "PLATEAU"):
+    if doc.result not in _NEEDS_MORE:
         return []
-    words = [doc.artifact.name, "--suite", line(suite), "--target", line(doc.target or "")]
+    words = [doc.artifact.name, "--suite", line(suite)]
+    words += ["--target", line(doc.target)] if doc.target else []
     words += ["--worker", line(doc.worker or "")]
     judges = doc.last_card.judges if doc.last_card else []
     words += [word for one in judges if one.id != CHECK for word in ("--judge", line(one.id))]
-    rounds = doc.limits.get("rounds")
-    words += ["--rounds", str(rounds)] if rounds else []
-    words += sure_option(doc.belief)
+    words += ["--policy", line(doc.policy)] if judges and doc.policy != "belief" else []
+    words += map(line, repeated_options(_with_more_rounds(doc), doc.belief))
     return [shlex.join(["honestone", "improve", *words, "--effort", "thorough"])]
+
+
+def _with_more_rounds(doc: ImprovementDoc) -> list[str]:
+    """The options of the run. Where it needs more, so many more rounds, and no effort of its own."""
+    words = list(doc.options or [])
+    if doc.result not in _NEEDS_MORE:
+        return words
+    if "--rounds" in words:
+        place = words.index("--rounds") + 1
+        words[place] = str(min(2 * int(words[place]), 100))
+    return without_option(words, "--effort")

@@ -403,18 +403,35 @@ def improve_command(doc: scorecard.ScorecardDoc, worker: str | None = None) -> s
         words += ["--worker", shlex.quote(line(worker))]
     elif not doc.has_fixes:
         words += ["--worker WORKER"]
-    words += sure_option(doc.belief)
-    for judge in doc.judges:
-        if "#" not in judge.id:  # a second look of one that is named already
-            words += ["--judge", shlex.quote(line(judge.id))]
-    return " ".join(words)
+    options = repeated_options(doc.options or [], doc.belief)
+    if "--holdout" not in options:
+        for judge in doc.judges:
+            if "#" not in judge.id:  # a second look of one that is named already
+                words += ["--judge", shlex.quote(line(judge.id))]
+    return " ".join([*words, *(shlex.quote(line(word)) for word in options)])
 
 
-def sure_option(belief: BeliefDoc | None) -> list[str]:
-    """The bar that a next `improve` keeps: at least what it takes to say PASSED there."""
-    if belief is None or belief.target is None or not belief.looks:
-        return []
-    return ["--sure", percent_words(max(belief.target, LEAST_STATED)).removesuffix("%")]
+def repeated_options(options: Sequence[str], belief: BeliefDoc | None) -> list[str]:
+    """The options of a command that a next `improve` repeats. How sure it has to be is at least what
+    it takes to say PASSED there, and is about answers of judges, as --max-looks is.
+    """
+    words, least = list(options), 100 * LEAST_STATED
+    if belief is not None and not belief.looks:
+        return without_option(without_option(words, "--sure"), "--max-looks")
+    if "--sure" in words:
+        place = words.index("--sure") + 1
+        words[place] = words[place] if float(words[place]) >= least else f"{least:g}"
+    elif belief is not None and belief.target is not None:
+        words += ["--sure", percent_words(max(belief.target, LEAST_STATED)).removesuffix("%")]
+    return words
+
+
+def without_option(words: Sequence[str], option: str) -> list[str]:
+    """The words of a command without an option and its value."""
+    if option not in words:
+        return list(words)
+    place = words.index(option)
+    return [*words[:place], *words[place + 2 :]]
 
 
 def next_line(name: str, command: str, style: Style) -> list[str]:
