@@ -313,14 +313,14 @@ class _Named(NamedTuple):
 
 
 def _named(of: Declaring) -> Iterator[_Named]:
-    hints = get_type_hints(of, include_extras=True)
-    if not isinstance(of, type):
-        for one in inspect.signature(of).parameters.values():
-            yield _Named(one.name, hints.get(one.name), one.default)
+    if isinstance(of, type):
+        for known in structs.fields(of):
+            is_required = known.default is NODEFAULT
+            yield _Named(known.name, known.type, REQUIRED if is_required else known.default)
         return
-    for known in structs.fields(of):
-        is_required = known.default is NODEFAULT
-        yield _Named(known.name, hints.get(known.name), REQUIRED if is_required else known.default)
+    hints = get_type_hints(of, include_extras=True)
+    for one in inspect.signature(of).parameters.values():
+        yield _Named(one.name, hints.get(one.name), one.default)
 
 
 def _parts(of: Declaring) -> Iterator[Declared | Group]:

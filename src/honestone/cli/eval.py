@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from honestone.app.judging.texts import TextsRequest
 
 EVAL_FORMATS: Final = (*SUITE_FORMATS, "parquet")
+# How files are called that are tables, most of the time.
+_TABLE_ENDINGS: Final = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet")
 
 
 @click.command("eval", cls=Grouped, short_help="Score artifacts against a rubric, or run a suite.")
@@ -261,10 +263,10 @@ def _texts_request(
 
 def _hint_at_columns(path: Path, progress: Progress) -> None:
     """Tell the person that a table is judged as one text, and how to have each row judged."""
-    from honestone.formats.text_table import MOST_COLUMNS, TABLE_ENDINGS, columns_of_table
-
-    if path.suffix.lower() not in TABLE_ENDINGS:
+    if path.suffix.lower() not in _TABLE_ENDINGS:
         return
+    from honestone.formats.text_table import MOST_COLUMNS, columns_of_table
+
     columns = columns_of_table(here().path(path), str(path))
     if len(columns) > 1:
         progress.note(

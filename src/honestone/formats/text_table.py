@@ -29,8 +29,6 @@ _DELIMITERS: Final = (",", ";", "\t", "|")
 # Bytes of the beginning of a file that say what it is.
 _HEAD: Final = 65_536
 _BOM: Final = b"\xef\xbb\xbf"
-# How files are called that are tables, most of the time.
-TABLE_ENDINGS: Final = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet")
 # Columns that a message lists.
 MOST_COLUMNS: Final = 30
 # What programs write for a number or text that is not there.

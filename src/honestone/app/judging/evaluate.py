@@ -30,7 +30,6 @@ from honestone.app.judging.judging_options import (
 from honestone.app.judging.measured.vouching import require_vouched
 from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.judging.sure import require_askable
-from honestone.app.judging.text_rows import RowsToJudge
 from honestone.app.judging.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
@@ -45,8 +44,7 @@ from honestone.core.judging.spend import Meter, RunGrants
 from honestone.core.numbers import show_bar
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.journal import reserve_in
-from honestone.engine.judging.asking_on import evaluator_for
-from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.evaluator import Evaluator, evaluator_for
 from honestone.engine.judging.panel import Panel
 from honestone.engine.judging.seats import Seat, functions_of
 from honestone.ports import Function, Observer, RunInfo, Store, Target
@@ -56,6 +54,7 @@ from honestone.system.files import Loaded, printable
 from honestone.system.trust.judging_files import JudgingFiles, files_named, names_commands
 
 if TYPE_CHECKING:
+    from honestone.app.judging.text_rows import RowsToJudge
     from honestone.report.documents.scorecard import KnownNoiseDoc
 
 # From this number on, artifacts that only code judges are read when they are judged, not before.

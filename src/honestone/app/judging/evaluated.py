@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
@@ -12,7 +13,6 @@ from msgspec.structs import replace
 from honestone.app.doors.results import DocumentResult
 from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.core.belief.stated import belief_of, believed
-from honestone.core.belief.verdict import ExpectedScore, TextBelief
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict
 from honestone.core.judging.scorer import Scorer
@@ -27,6 +27,9 @@ from honestone.report.building.scorecard import (
 )
 from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
+
+if TYPE_CHECKING:
+    from honestone.core.belief.verdict import ExpectedScore
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,6 +117,8 @@ class Evaluated(DocumentResult):
         """The score, and that of each criterion, by what all looks say of the true answers; None
         where nothing was judged.
         """
+        from honestone.core.belief.verdict import TextBelief
+
         return TextBelief(self._write.plan.rubric).see_all(self.ballots).expected()
 
     @property

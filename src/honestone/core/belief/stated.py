@@ -13,7 +13,6 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import LEAST_LOOKS, Key, Rubric
 from honestone.core.judging.scorecard import Outcome, Verdict
@@ -155,6 +154,9 @@ def chance_of(
     """
     if verdict is not None and not any(ballot.judge != CHECK for ballot in ballots):
         return _CERTAIN.get(verdict.outcome)
+    # What weighs looks is not loaded where code alone decides.
+    from honestone.core.belief.verdict import TextBelief
+
     return TextBelief(rubric).see_all(ballots).probability
 
 

@@ -16,13 +16,12 @@ from msgspec.structs import replace
 from honestone.core.belief.next_look import FAILURES, AskedLook, Looking
 from honestone.core.judging.ballot import NOT_NEEDED, Ballot, JudgeState, Question
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.engine.judging.ballots import Consulted
 from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
 from honestone.engine.judging.seats import Seat
-from honestone.ports import Checker, DividedJudge, usd_a_call
+from honestone.ports import DividedJudge, usd_a_call
 
 
 class AskingOn(Struct, kw_only=True):
@@ -207,12 +206,3 @@ class SureEvaluator(Evaluator):
     async def consult(self, question: Question, checks: Sequence[Ballot]) -> list[Consulted]:
         asking = AskingOn.of(self.panel, question, self.rubric, checks)
         return await asking.to_end()
-
-
-def evaluator_for(
-    rubric: Rubric, checker: Checker, panel: Panel, *, gate_only: Scorer | None = None
-) -> Evaluator:
-    """What judges by a rubric: asking on where it says `sure`, else one look of each judge."""
-    if rubric.sure is not None:
-        return SureEvaluator(rubric, checker, panel)
-    return Evaluator(rubric, checker, panel, gate_only=gate_only)
