@@ -56,7 +56,14 @@ class Server:
 
 
 async def crowd(
-    server: Server, turns: Turns, *, calls: int, most: int, limit: float, attempts: int = 5
+    server: Server,
+    turns: Turns,
+    *,
+    calls: int,
+    most: int,
+    limit: float,
+    attempts: int = 5,
+    is_found_out: bool = False,
 ) -> int:
     """How many of so many calls are answered when all are made at once, each tried again where that
     is worth it.
@@ -65,7 +72,7 @@ async def crowd(
 
     async def one() -> bool:
         for _ in range(attempts):
-            async with turns.turn(most, limit) as turn:
+            async with turns.turn(most, limit, is_found_out=is_found_out) as turn:
                 began = clock()
                 try:
                     async with asyncio.timeout(limit):
@@ -101,9 +108,10 @@ def test_a_server_that_answers_one_at_a_time_loses_no_call(most: int) -> None:
     slots=st.integers(1, 8),
     most=st.integers(1, 64),
     calls=st.integers(1, 40),
+    is_found_out=st.booleans(),
 )
 def test_every_call_that_can_be_answered_in_time_is(
-    seconds: float, limit: float, slots: int, most: int, calls: int
+    seconds: float, limit: float, slots: int, most: int, calls: int, is_found_out: bool
 ) -> None:
     """Whatever a local server takes for a call and however many it answers at once: none is lost to
     its queue, and no more are under way than `most`.
@@ -113,9 +121,15 @@ def test_every_call_that_can_be_answered_in_time_is(
 
     async def scene() -> tuple[int, int]:
         server = Server(seconds, slots)
-        return await crowd(
-            server, Turns(is_local=True), calls=calls, most=most, limit=limit
-        ), server.peak
+        answered = await crowd(
+            server,
+            Turns(is_local=True),
+            calls=calls,
+            most=most,
+            limit=limit,
+            is_found_out=is_found_out,
+        )
+        return answered, server.peak
 
     answered, peak = run(scene())
     assert answered == calls and peak <= most
@@ -130,6 +144,37 @@ def test_a_server_that_answers_many_at_a_time_gets_many() -> None:
         return server.peak
 
     assert run(scene()) == 16
+
+
+@pytest.mark.parametrize("slots", [1, 2, 4, 16, 64, 100])
+@pytest.mark.parametrize("seconds", [0.01, 1.0, 20.0])
+def test_how_many_a_server_answers_together_is_found_out(seconds: float, slots: int) -> None:
+    """Where no table says it, a server gets as many at once as make it answer more a second, up to
+    64, and never more than four times as many as it has slots: the last level that is tried.
+    """
+
+    async def scene() -> tuple[float, int]:
+        server, clock = Server(seconds, slots), asyncio.get_running_loop().time
+        await crowd(server, Turns(is_local=True), calls=2000, most=64, limit=300, is_found_out=True)
+        return clock(), server.peak
+
+    took, peak = run(scene())
+    useful = min(slots, 64)
+    assert useful <= peak <= min(64, 4 * slots)
+    assert took <= 1.3 * seconds * 2000 / useful + 20 * seconds
+
+
+def test_a_server_that_is_given_few_calls_is_not_given_more() -> None:
+    """Nothing is found out from a server that has less to do than it may have."""
+
+    async def scene() -> int:
+        server, turns = Server(1, 64), Turns(is_local=True)
+        for _ in range(50):
+            await crowd(server, turns, calls=1, most=64, limit=99, is_found_out=True)
+        await crowd(server, turns, calls=10, most=64, limit=99, is_found_out=True)
+        return server.peak
+
+    assert run(scene()) <= 4
 
 
 def test_a_server_elsewhere_is_asked_as_often_as_its_table_says() -> None:

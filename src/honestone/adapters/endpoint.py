@@ -56,7 +56,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     the last byte in.
 
     `concurrency` is how many calls to it may be in the air at a time; waiting for a turn is not
-    part of the call.
+    part of the call. `is_found_out`: a server on this machine is given fewer until it is seen to
+    answer more together.
     `is_own`: a server of one's own or one that many run, not that of a large provider. `auth` is
         the header that carries the key ("authorization" has the word Bearer before it).
     """
@@ -68,6 +69,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 120.0
     concurrency: int = 32
+    is_found_out: bool = False
     is_own: bool = False
     max_bytes: int = MAX_REPLY_BYTES
 

@@ -29,7 +29,9 @@ def model_target(spec: str, entry: ModelTable | None, context: AdapterContext) -
     if provider in CLIS or provider == "cli":
         from honestone.adapters.targets.agent_cli import AgentCliTarget
 
-        return AgentCliTarget(**_cli(spec, provider, known, seconds, context.cwd))
+        agent = AgentCliTarget(**_cli(spec, provider, known, seconds, context.cwd))
+        agent.concurrency = known.get("concurrency", agent.concurrency)
+        return agent
     if provider in ("http", "https"):
         from honestone.adapters.targets.http import HttpTarget
 
@@ -161,7 +163,9 @@ def model_of(
     if provider in CLIS or provider == "cli":
         from honestone.adapters.models.agent_cli import AgentCliModel
 
-        return AgentCliModel(**_cli(spec, provider, known, seconds, context.cwd))
+        agent = AgentCliModel(**_cli(spec, provider, known, seconds, context.cwd))
+        agent.concurrency = known.get("concurrency")
+        return agent
     from honestone.adapters.models.catalog import EndpointSettings, make_model
 
     if not model:

@@ -100,7 +100,9 @@ class Transport:
         """
         variable, key = endpoint.key.read()
         turns = self._turns_at(endpoint)
-        async with turns.turn(endpoint.concurrency, endpoint.timeout) as turn:
+        async with turns.turn(
+            endpoint.concurrency, endpoint.timeout, is_found_out=endpoint.is_found_out
+        ) as turn:
             began = time.monotonic()
             try:
                 got = await self.call("POST", endpoint, path, encode(payload))

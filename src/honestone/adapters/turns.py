@@ -4,7 +4,7 @@ the wait for a turn.
 A server on this machine often answers one call at a time. What is sent to it together waits in its
 queue, where the time limit of each call runs, so all but the first few would be lost. Such a server
 is given as many calls as would be answered in time if it took them one after another; how long one
-takes is seen from the answers.
+takes is seen from the answers. Where nobody says how many it takes at a time, that is found out too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import Final, NamedTuple
+
+from honestone.adapters.capacity import Capacity
 
 # Of a call's time limit, how much may be spent in a server's queue and on the answer by what has
 # been seen.
@@ -57,6 +59,14 @@ async def _uncounted() -> AsyncIterator[None]:
                 limit.reschedule(end + clock() - began)
 
 
+class Wanted(NamedTuple):
+    """What a call waits for; as of `Turns.turn`."""
+
+    most: int
+    seconds: float
+    is_found_out: bool
+
+
 class Turn:
     """One call under way. `at_once`: so many were when it began, with it."""
 
@@ -74,19 +84,20 @@ class Turns:
         self.under_way = 0
         # How many at most since a call was lost, until answers have told more.
         self._bound: int | None = None
+        self._capacity = Capacity()
         self._seen: deque[float] = deque(maxlen=_SEEN)
-        self._waiting: deque[tuple[asyncio.Future[None], int, float]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[None], Wanted]] = deque()
 
-    def turn(self, most: int, seconds: float) -> _Taken:
+    def turn(self, most: int, seconds: float, *, is_found_out: bool = False) -> _Taken:
         """Waits until fewer than `most` calls are under way, or than would be answered in `seconds`
-        each.
+        each. `is_found_out`: no more either than the server has been seen to answer together.
         """
-        return _Taken(self, most, seconds)
+        return _Taken(self, Wanted(most, seconds, is_found_out))
 
-    async def take(self, most: int, seconds: float) -> Turn:
+    async def take(self, wanted: Wanted) -> Turn:
         """A turn as of `turn`, which has to be given back."""
-        if self._waiting or self.under_way >= self._headroom(most, seconds):
-            await self._wait(most, seconds)
+        if self._waiting or self.under_way >= self._headroom(wanted):
+            await self._wait(wanted)
         else:
             self.under_way += 1
         return Turn(self.under_way)
@@ -100,6 +111,8 @@ class Turns:
         twice as long at most.
         """
         self._seen.append(turn.at_once / max(took, 1e-6))
+        if self.is_local:
+            self._capacity.answered(turn.at_once, took)
         if self._bound is not None and len(self._seen) == _SEEN:
             self._bound = None
 
@@ -110,23 +123,27 @@ class Turns:
         if not self.is_local or turn.at_once < 2:
             return False
         self._seen.clear()
+        self._capacity.lost(turn.at_once)
         self._bound = min(self._bound or turn.at_once, max(1, turn.at_once // 2))
         return True
 
-    def _headroom(self, most: int, seconds: float) -> int:
+    def _headroom(self, wanted: Wanted) -> int:
+        most = wanted.most
         if not self.is_local:
             return most
+        if wanted.is_found_out:
+            most = min(most, self._capacity.level)
         if self._bound is not None:
             most = min(most, self._bound)
-        return max(1, min(most, int(self._rate() * seconds * _SHARE)))
+        return max(1, min(most, int(self._rate() * wanted.seconds * _SHARE)))
 
     def _rate(self) -> float:
         """Calls a second if they are answered one after another."""
         return min(self._seen) if self._seen else 1 / _UNSEEN_SECONDS
 
-    async def _wait(self, most: int, seconds: float) -> None:
+    async def _wait(self, wanted: Wanted) -> None:
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((mine, most, seconds))
+        self._waiting.append((mine, wanted))
         try:
             async with _uncounted():
                 await mine
@@ -139,8 +156,8 @@ class Turns:
     def _next(self) -> None:
         """Gives turns to those who wait, in their order. A turn is counted when it is given."""
         while self._waiting:
-            mine, most, seconds = self._waiting[0]
-            if not mine.done() and self.under_way >= self._headroom(most, seconds):
+            mine, wanted = self._waiting[0]
+            if not mine.done() and self.under_way >= self._headroom(wanted):
                 return
             self._waiting.popleft()
             if not mine.done():
@@ -153,13 +170,12 @@ class _Taken:
     loop has to know of each.
     """
 
-    def __init__(self, turns: Turns, most: int, seconds: float) -> None:
+    def __init__(self, turns: Turns, wanted: Wanted) -> None:
         self._turns = turns
-        self._most = most
-        self._seconds = seconds
+        self._wanted = wanted
 
     async def __aenter__(self) -> Turn:
-        return await self._turns.take(self._most, self._seconds)
+        return await self._turns.take(self._wanted)
 
     async def __aexit__(self, *ended: object) -> None:
         self._turns.give_back()

@@ -402,25 +402,24 @@ def test_large_providers_get_a_schema_that_stays_the_same(
 @pytest.mark.parametrize(
     ("provider", "base_url", "expected"),
     [
-        ("ollama", None, 2),
-        ("vllm", None, 2),
-        ("compatible", "http://localhost:9/v1", 2),
-        ("openai", "http://[::1]:9/v1", 2),
-        ("ollama", "http://box:11434/v1", 4),
-        ("compatible", "https://models.example/v1", 64),
+        ("ollama", None, (4, True)),
+        ("vllm", None, (64, True)),
+        ("compatible", "http://localhost:9/v1", (64, True)),
+        ("openai", "http://[::1]:9/v1", (64, True)),
+        ("ollama", "http://box:11434/v1", (4, False)),
+        ("compatible", "https://models.example/v1", (64, False)),
     ],
 )
-def test_a_server_on_this_machine_has_two_calls_under_way_unless_told_otherwise(
-    provider: str, base_url: str | None, expected: int
+def test_how_many_calls_a_server_on_this_machine_takes_is_found_out_unless_a_table_says_it(
+    provider: str, base_url: str | None, expected: tuple[int, bool]
 ) -> None:
-    """A judge, a target and an embedder alike, whatever the provider's name; `concurrency` says
-    otherwise.
-    """
-    for told, limit in (({}, expected), ({"concurrency": 7}, 7)):
-        model = make_model(provider, "m", base_url=base_url, **told)  # type: ignore[arg-type]
-        assert isinstance(model, ApiModel) and model.endpoint.concurrency == limit
-        embedder = make_embedder(provider, "m", base_url=base_url, **told)  # type: ignore[arg-type]
-        assert embedder.endpoint.concurrency == limit
+    """A judge, a target and an embedder alike, whatever the provider's name."""
+    for asked, limits in (({}, expected), ({"concurrency": 7}, (7, False))):
+        model = make_model(provider, "m", base_url=base_url, **asked)  # type: ignore[arg-type]
+        embedder = make_embedder(provider, "m", base_url=base_url, **asked)  # type: ignore[arg-type]
+        assert isinstance(model, ApiModel)
+        for endpoint in (model.endpoint, embedder.endpoint):
+            assert (endpoint.concurrency, endpoint.is_found_out) == limits
 
 
 def test_a_judge_knows_what_its_calls_cost() -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from honestone.adapters.context import AdapterContext
-from honestone.adapters.registry import make_target
+from honestone.adapters.registry import make_judge, make_target
 from honestone.core.errors import SettingsError, UsageError
+from honestone.core.judging.settings_tables import ModelTable
 from honestone.formats.settings import Settings
+from honestone.ports import HasCapacity
 
 
 def context(folder: Path, **more: object) -> AdapterContext:
@@ -45,6 +47,22 @@ def test_every_name_is_a_target(tmp_path: Path, spec: str, kind: str) -> None:
     assert type(target).__name__ == kind
     assert target is not None
     assert target.identity
+
+
+@pytest.mark.parametrize(
+    ("more", "runs", "prompts"), [({}, 4, None), ({"concurrency": 20}, 20, 20)]
+)
+def test_an_agent_cli_is_run_as_often_at_a_time_as_its_table_says(
+    tmp_path: Path, more: ModelTable, runs: int, prompts: int | None
+) -> None:
+    """Else four times as a target, for it is large, and as the panel does as a judge."""
+    table: ModelTable = {"provider": "cli", "command": ["cat"], **more}
+    both = AdapterContext(
+        cwd=tmp_path, settings=Settings(targets={"mine": table}, judges={"mine": table})
+    )
+    target, judge = make_target("mine", both), make_judge("mine", both)
+    assert isinstance(target, HasCapacity) and isinstance(judge, HasCapacity)
+    assert (target.concurrency, judge.concurrency) == (runs, prompts)
 
 
 def test_parameters_of_a_suite_are_those_of_a_model_api(tmp_path: Path) -> None:

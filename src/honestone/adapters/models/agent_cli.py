@@ -10,7 +10,11 @@ from honestone.ports import Completion, Prompt
 
 
 class AgentCliModel(CliAdapter):
-    """A fresh room for each prompt. Nothing is retried here."""
+    """A fresh room for each prompt. Nothing is retried here. `concurrency`: prompts at a time;
+    None: as many as the panel asks.
+    """
+
+    concurrency: int | None = None
 
     async def complete(self, prompt: Prompt) -> Completion:
         require_sendable(self.cli, prompt.text)

@@ -32,18 +32,13 @@ Api = Literal["responses", "chat", "messages", "generateContent"]
 
 DEFAULT_TIMEOUT: Final = 120.0
 
-# Calls under way at a server on this machine: one that is answered, and one that is there when it
-# is done.
-LOCAL_CONCURRENCY: Final = 2
-
 
 class Provider(Struct, frozen=True, kw_only=True):
     """`version` is what a server root in a variable lacks: theirs name the root, our base URLs go
     up
     to the version.
 
-    `concurrency`: a local server answers few calls at a time, and a call that waits in its queue
-        would time out there.
+    `concurrency`: calls under way at most where a table says nothing.
     """
 
     name: str
@@ -160,7 +155,8 @@ def make_endpoint(known: Provider, **server: Unpack[EndpointSettings]) -> Endpoi
         auth=auth,
         headers={"anthropic-version": "2023-06-01"} if known.api == "messages" else {},
         timeout=timeout or DEFAULT_TIMEOUT,
-        concurrency=concurrency or (LOCAL_CONCURRENCY if is_loopback(url) else known.concurrency),
+        concurrency=concurrency or known.concurrency,
+        is_found_out=concurrency is None and is_loopback(url),
     )
 
 

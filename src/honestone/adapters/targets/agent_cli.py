@@ -37,9 +37,11 @@ _SKILL_TOOLS: Final = ("Skill", "skill", "activate_skill")
 
 
 class AgentCliTarget(CliAdapter):
-    """Each run in a room of its own. `concurrency`: such programs are large."""
+    """Each run in a room of its own. `concurrency`: runs at a time, few, for such programs are
+    large.
+    """
 
-    concurrency = 4
+    concurrency: int = 4
 
     def __init__(self, name: str, **settings: Unpack[CliSettings]) -> None:
         """Raises SettingsError for a setting that is wrong, or when it is not installed."""
