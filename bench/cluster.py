@@ -30,6 +30,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NoReturn
+from urllib.request import urlopen
 
 from judge_server import judge_server
 from rows import show
@@ -45,6 +47,9 @@ GROWTH_GOAL = 20
 """Megabytes that ten times as many cases may add to a peak that is called flat."""
 RUNS_GOAL = 0.3
 GRANT_SECONDS = 5.0
+LOOK_SECONDS = 0.05
+SAY_SECONDS = 10.0
+STALLED_SECONDS = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +62,13 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """One run: its processes and the server's processor seconds."""
+    """One run: its processes, the server's processor seconds, and calls under way at most."""
 
     wall: float
     server: float
     coordinator: Used
     runners: tuple[Used, ...] = ()
+    at_once: int = 0
 
     @property
     def runner_cpu(self) -> float:
@@ -119,18 +125,38 @@ class Process:
         self._name, self._log = name, folder / f"{name}.err"
         with open(folder / f"{name}.out", "wb") as out, open(self._log, "wb") as err:
             self._process = subprocess.Popen(words, cwd=folder, env=env, stdout=out, stderr=err)
+        self._used: Used | None = None
+
+    def look(self) -> Used | None:
+        """What it used; None while it is under way."""
+        return self._wait(os.WNOHANG)
 
     def end(self) -> Used:
-        _, status, used = os.wait4(self._process.pid, 0)
-        self._process.returncode = os.waitstatus_to_exitcode(status)
+        used = self._wait(0)
+        assert used is not None
+        return used
+
+    def _wait(self, how: int) -> Used | None:
+        if self._used is None:
+            pid, status, used = os.wait4(self._process.pid, how)
+            if pid == 0:
+                return None
+            self._used = Used(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+            self._process.returncode = os.waitstatus_to_exitcode(status)
         if self._process.returncode != 0:
-            raise SystemExit(
-                f"{self._name} ended with {self._process.returncode}: {self._log.read_text()[-2000:]}"
-            )
-        return Used(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+            self.fail(f"ended with {self._process.returncode}")
+        return self._used
+
+    def fail(self, why: str) -> NoReturn:
+        raise SystemExit(f"{self._name} {why}: {self._log.read_text()[-2000:]}")
 
     def terminate(self) -> None:
         self._process.terminate()
+
+    def kill(self) -> None:
+        if self._used is None:
+            self._process.kill()
+            self._process.wait()
 
 
 def environment(home: Path, url: str) -> dict[str, str]:
@@ -165,9 +191,16 @@ def project(home: Path, address: str, count: int) -> Path:
 
 
 def run(
-    home: Path, url: str, made: Server, folder: Path, asked: argparse.Namespace, *, is_remote: bool
+    home: Path,
+    address: str,
+    made: Server,
+    folder: Path,
+    asked: argparse.Namespace,
+    *,
+    is_remote: bool,
 ) -> Took:
     """The suite from the start of its command to its written report, its runners started before."""
+    url = made.database()
     more = ("--remote",) if is_remote else ("--concurrency", str(asked.concurrency))
     words = [HONESTONE, "eval", "suite.json", "--target", "desk", "--json", "-q", *more]
     env, runners = environment(home, url), list[Process]()
@@ -175,18 +208,59 @@ def run(
         [HONESTONE, "store", "migrate"], env=env, cwd=home, check=True, capture_output=True
     )
     before, start = server_cpu(made), time.monotonic()
-    for number in range(asked.runners if is_remote else 0):
-        place = home / f"runner-{folder.name}-{number}"
-        place.mkdir()
-        command = [HONESTONE, "runner", "--concurrency", str(asked.concurrency)]
-        runners.append(Process(place, "runner", command, {**env, "HOME": str(place)}))
-    coordinator = Process(folder, "coordinator", words, env)
-    used = coordinator.end()
-    wall = time.monotonic() - start
-    for one in runners:
-        one.terminate()
-    ended = tuple(one.end() for one in runners)
-    return Took(wall, server_cpu(made) - before, used, ended)
+    try:
+        for number in range(asked.runners if is_remote else 0):
+            place = home / f"runner-{folder.name}-{number}"
+            place.mkdir()
+            command = [HONESTONE, "runner", "--concurrency", str(asked.concurrency)]
+            runners.append(Process(place, "runner", command, {**env, "HOME": str(place)}))
+        coordinator = Process(folder, "coordinator", words, env)
+        runners.append(coordinator)
+        used = watched(coordinator, runners, address)
+        wall = time.monotonic() - start
+        runners.remove(coordinator)
+        for one in runners:
+            one.terminate()
+        ended = tuple(one.end() for one in runners)
+    finally:
+        for one in runners:
+            one.kill()
+    return Took(wall, server_cpu(made) - before, used, ended, answers(address)["most_in_air"])
+
+
+def watched(coordinator: Process, all_of_them: Sequence[Process], address: str) -> Used:
+    """Waits for the coordinator. Raises SystemExit where a process ends that should not, or where
+    no target is asked any more.
+    """
+    start = time.monotonic()
+    asked_at, calls, said_at = start, 0, start
+    while True:
+        for one in all_of_them:
+            used = one.look()
+            if one is coordinator and used is not None:
+                return used
+            if used is not None:
+                one.fail("ended before the run")
+        time.sleep(LOOK_SECONDS)
+        now = time.monotonic()
+        if now - said_at < SAY_SECONDS:
+            continue
+        said_at, of_target = now, answers(address)
+        print(
+            f"  {now - start:5.0f} s: {of_target['calls']} calls, {of_target['in_air']} in the air",
+            flush=True,
+        )
+        if of_target["calls"] != calls:
+            asked_at, calls = now, of_target["calls"]
+        if now - asked_at > STALLED_SECONDS:
+            coordinator.fail(f"has waited {STALLED_SECONDS:g} s for a call")
+
+
+def answers(address: str) -> dict[str, int]:
+    """What the target says of the calls since it was reset."""
+    with urlopen(f"{address}/stats") as got:
+        found: dict[str, int] = json.load(got)
+    return found
 
 
 def bench_run(home: Path, made: Server, asked: argparse.Namespace) -> None:
@@ -196,14 +270,11 @@ def bench_run(home: Path, made: Server, asked: argparse.Namespace) -> None:
         for is_remote in (False, True) if "run" in asked.only else (True,):
             for count in (few, many):
                 folder = home / f"project-{count}"
-                subprocess.run(
-                    ["curl", "-s", f"{address}/reset?latency={asked.seconds * 1000}"],
-                    check=True,
-                    stdout=-3,
-                )
+                urlopen(f"{address}/reset?latency={asked.seconds * 1000}").close()
                 folder = folder if folder.exists() else project(home, address, count)
+                print(f"{'remote' if is_remote else 'embedded'}: {count} cases ...", flush=True)
                 took[is_remote, count] = run(
-                    home, made.database(), made, folder, asked, is_remote=is_remote
+                    home, address, made, folder, asked, is_remote=is_remote
                 )
     show_run(took, few, many)
 
@@ -253,7 +324,8 @@ def show_run(took: dict[tuple[bool, int], Took], few: int, many: int) -> None:
         show(f"peak of {who}", value, goal, good=not goal or grown <= GROWTH_GOAL)
     for (is_remote, count), one in took.items():
         name, rate = "remote" if is_remote else "embedded", count / one.wall
-        show(f"{name}: {count} cases", f"{one.wall:.1f} s, {rate:.0f} cases/s", "", good=True)
+        value = f"{one.wall:.1f} s, {rate:.0f} cases/s, at once {one.at_once}"
+        show(f"{name}: {count} cases", value, "", good=True)
 
 
 # -------------------------------------------------------------------------------------------------

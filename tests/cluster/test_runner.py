@@ -35,6 +35,7 @@ class Session:
 
     def __init__(self, does: Callable[[QueuedCase], float]) -> None:
         self.does = does
+        self.concurrency: int | None = None
         self.gate: asyncio.Event | None = None
         self.worked: list[str] = []
         self.given_up: dict[str, str] = {}
@@ -203,6 +204,36 @@ def test_what_does_not_end_within_the_grace_is_given_back(place: StorePlace, sto
     assert session.worked == []
     with closing(open_queue(place)) as queue:
         assert (queue.waiting(run).todo, queue.waiting(run).doing) == (2, 0)
+
+
+def test_a_run_with_a_limit_leaves_the_other_hands_to_other_runs(
+    place: StorePlace, store: Store
+) -> None:
+    """Of a runner with seven hands, a run of two cases at a time gets two, though its cases are the
+    first in the queue.
+    """
+    few, many = ordered(place, store, 9), ordered(place, store, 9)
+    sessions = {few: Session(lambda case: 0), many: Session(lambda case: 0)}
+    sessions[few].concurrency = 2
+
+    async def accept(run: str) -> RunSession:
+        return sessions[run]
+
+    async def work(loop: RunnerLoop) -> None:
+        loop.accept, gate = accept, asyncio.Event()
+        for one in sessions.values():
+            one.gate = gate
+        working = asyncio.create_task(loop.work())
+        while len(loop.heartbeat.card.in_hand) < 7:
+            await asyncio.sleep(0.02)
+        in_hand = [one.split()[0] for one in loop.heartbeat.card.in_hand]
+        gate.set()
+        await working
+        assert (in_hand.count(few), in_hand.count(many)) == (2, 5)
+
+    with runner(place, sessions[few], [], concurrency=7, drain=True) as loop:
+        asyncio.run(asyncio.wait_for(work(loop), 60))
+    assert [len(one.worked) for one in sessions.values()] == [9, 9]
 
 
 def test_an_error_is_tried_three_times(place: StorePlace, store: Store) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -48,7 +49,12 @@ class RunRefused(Exception):
 
 
 class RunSession(Protocol):
-    """A run that was accepted."""
+    """A run that was accepted. `concurrency`: so many cases of it are under way at most, on all
+    machines together; None: as many as there are hands.
+    """
+
+    @property
+    def concurrency(self) -> int | None: ...
 
     async def work(self, case: QueuedCase) -> None:
         """Until the case is on record. Raises RunRefused where it is not what was ordered, before
@@ -260,16 +266,34 @@ class RunnerLoop:
         whether it took one.
         """
         done, self._done = self._done, []
-        free_slots = self.concurrency - len(self._in_hand)
-        runs, number = self._taken, self.heartbeat.number
-        if not done and (free_slots < 1 or not runs):
-            return False
-        taken = await self._call(lambda: self.queue.take(runs, number, free_slots, done=done))
-        for case in taken:
-            self._in_hand[asyncio.create_task(self._work_on(case))] = case
-        if taken:
+        number, has_taken = self.heartbeat.number, False
+        while True:
+            runs, most = self._room()
+            if not done and (most < 1 or not runs):
+                break
+            taken = await self._call(partial(self.queue.take, runs, number, most, done=done))
+            for case in taken:
+                self._in_hand[asyncio.create_task(self._work_on(case))] = case
+            done, has_taken = [], has_taken or bool(taken)
+            if len(taken) < most or len(self._in_hand) >= self.concurrency:
+                break
+        if has_taken:
             self._say_card()
-        return bool(taken)
+        return has_taken
+
+    def _room(self) -> tuple[Sequence[str], int]:
+        """The runs of which cases may be taken, and how many whichever of them they are of: a run
+        that waits for its own limit leaves the other hands to other runs.
+        """
+        free_slots = self.concurrency - len(self._in_hand)
+        in_hand = Counter(case.run for case in self._in_hand.values())
+        limits = {run: self._sessions[run].concurrency for run in self._taken}
+        rooms = {
+            run: free_slots if limit is None else min(free_slots, limit - in_hand[run])
+            for run, limit in limits.items()
+        }
+        runs = [run for run, room in rooms.items() if room > 0]
+        return runs, min((rooms[run] for run in runs), default=0)
 
     async def _work_on(self, case: QueuedCase) -> None:
         try:

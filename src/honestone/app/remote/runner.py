@@ -26,7 +26,7 @@ from honestone.app.remote.order import code_here, described
 from honestone.app.remote.record import started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite
 from honestone.app.suites.cases import case_work
-from honestone.app.suites.plan import SuitePlan
+from honestone.app.suites.plan import SuitePlan, run_concurrency
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.running.side_run import SideRun
 from honestone.app.workspace import Workspace, this_person
@@ -36,10 +36,11 @@ from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.spend import Spend
 from honestone.core.record.plan import Plan
 from honestone.core.record.queue import MISSED, QueuedCase, RunnerCard, SeenRunner
+from honestone.core.record.rates import RateLimits
 from honestone.core.record.record import CaseRecord, SuiteRecord, read_record
 from honestone.core.suite.each import Each
 from honestone.engine.cases import CaseWork, produced_event, used_up
-from honestone.engine.journal import OutOfTime, give_back, reserve_in
+from honestone.engine.journal import OutOfTime, give_back, reserve_in, turn
 from honestone.engine.runner import ENDS_WITHIN, Heartbeat, RunnerLoop, RunRefused
 from honestone.engine.suites import CANCELLED
 from honestone.formats.settings import find_settings
@@ -188,7 +189,12 @@ class Sessions(msgspec.Struct, kw_only=True):
             asked = OrderedSuite.from_plain(order.request)
             started, workspace = started_of(store, run), self._workspace(order, store)
             source = OrderedHead.from_plain(order.head).source(workspace.folder, started.rubrics)
-            request = replace(asked.request(), source=source, is_ordered=True)
+            request = replace(
+                asked.request(),
+                source=source,
+                is_ordered=True,
+                runner_concurrency=self.options.concurrency,
+            )
             plan = plan_suite(workspace, request, self.observer)
             if found := order.differences(described(plan, asked, self._code)):
                 raise RunRefused("; ".join(found), _SAME_MACHINE)
@@ -296,6 +302,10 @@ class SuiteSession:
     def journal(self) -> Journal:
         return self.store.journal
 
+    @property
+    def concurrency(self) -> int | None:
+        return run_concurrency(self.plan)
+
     async def work(self, case: QueuedCase) -> None:
         """Every attempt at the case that is not on record, one after the other. Where judges are
         asked on the case stands for all of them.
@@ -303,6 +313,11 @@ class SuiteSession:
         if self.plan.is_asked_on:
             await self._work_on_all()
             return
+        places = RateLimits(account=f"run {self.run}", concurrency=self.concurrency)
+        async with turn(self.journal, places):
+            await self._work_on(case)
+
+    async def _work_on(self, case: QueuedCase) -> None:
         record = await self._record(case.case)
         try:
             self._require_same(record)

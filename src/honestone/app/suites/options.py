@@ -35,7 +35,14 @@ PromptNames: TypeAlias = Annotated[
         metavar="NAME",
     ),
 ]
-Concurrency: TypeAlias = Annotated[int | None, Option("Cases at a time. [8]", min=1, max=1000)]
+Concurrency: TypeAlias = Annotated[
+    int | None,
+    Option(
+        "Cases at a time, on all machines together. [8; with --remote as many as runners take]",
+        min=1,
+        max=1000,
+    ),
+]
 
 
 class SuiteOptions(Struct, frozen=True, kw_only=True):

@@ -83,6 +83,8 @@ class SuiteRequest(SuiteOptions, frozen=True, kw_only=True):
     cache: BaselineCache | None = None
     # The cases run on other machines, so the target is not checked on this one.
     is_ordered: bool = False
+    # The `--concurrency` of the runner that this is the request of.
+    runner_concurrency: int | None = None
     # A dry run: every judge and check says yes.
     mock: bool = False
     # Keep the results of cases out of memory: the report reads them from the store.
@@ -344,14 +346,13 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def at_once(self) -> int:
-        """How many cases run at once: the option, else the number of the suite, else that of the
-        settings; never more than the settings allow for the target.
+        """How many cases run at once in this process: no more than of the run, than the runner has
+        hands, and than the settings allow for the target.
         """
-        settings = self.workspace.settings
-        asked = self.request.concurrency or self.source.suite.concurrency
-        number = asked or int(settings.limits.get("concurrency", 8))
-        allowed = (settings.targets.get(self.target_name) or {}).get("concurrency")
-        return min(number, int(allowed)) if allowed else number
+        hands = self.request.runner_concurrency
+        allowed = (self.workspace.settings.targets.get(self.target_name) or {}).get("concurrency")
+        bounds = (hands, run_concurrency(self) or (8 if hands is None else None), allowed)
+        return min(int(bound) for bound in bounds if bound)
 
     def started(self, subject: SuiteSubject, cases: Sequence[Case], meter: Meter) -> SuiteStarted:
         """The first event of a run."""
@@ -414,6 +415,15 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
             await seat.judge.close()
         if self.target is not None:
             await self.target.close()
+
+
+def run_concurrency(plan: SuitePlan) -> int | None:
+    """How many cases of a run are under way at most, on all machines together: the option, else the
+    number of the suite, else that of the settings. None where none of them says it.
+    """
+    asked = plan.request.concurrency or plan.source.suite.concurrency
+    limit = plan.workspace.settings.limits.get("concurrency")
+    return asked or (None if limit is None else int(limit))
 
 
 def as_column(plan: SuitePlan, name: str) -> SuitePlan:

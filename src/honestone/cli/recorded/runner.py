@@ -26,7 +26,10 @@ NAMED: Final = 8
 @shared.from_parameters
 def runner(
     *,
-    concurrency: Annotated[int, Option("Cases at a time.", min=1, max=1000, show_default=True)] = 8,
+    concurrency: Annotated[
+        int,
+        Option("Cases at a time on this machine, of all runs.", min=1, max=1000, show_default=True),
+    ] = 8,
     only: Annotated[
         str | None,
         Option("Cases of this run alone. [all that it can work on]", name="--run", metavar="RUN"),
