@@ -572,7 +572,7 @@ core.judging.contract core.judging.images core.judging.needs core.judging.packin
 core.judging.request core.judging.rubric core.judging.scorecard core.judging.scorer
 core.judging.settings_tables core.judging.spend core.numbers core.plugins
 core.reading core.reading.evidence core.reading.json_schema core.record core.record.event_codec
-core.record.judge_spends core.record.store_address core.skill core.skill.skill_file
+core.record.judge_spends core.record.runs core.record.store_address core.skill core.skill.skill_file
 core.statistics core.statistics.labels core.statistics.noise core.suite core.suite.case
 core.suite.message core.suite.trace core.tables engine engine.place formats formats.project
 formats.settings formats.syntax formats.syntax.marked formats.syntax.nodes

@@ -592,6 +592,41 @@ def test_a_suite_is_made_as_sure_as_it_or_the_command_says(in_file: bool, desk: 
     assert (result.code, result.json["result"]) == (0, "PASSED"), result.err
 
 
+@pytest.mark.slow
+def test_the_runs_of_splits_are_parts_of_the_improvement(desk: Desk) -> None:
+    """`last` is the improvement, for every command; and no part names a limit of looks that is not
+    its own.
+    """
+    skill(desk)
+    judged_suite(desk)
+    judges = [word for name in ("one", "two") for word in ("--judge", desk.judge(name).spec)]
+    asked = ["--sure", "99", "--max-looks", "2", "--rounds", "1"]
+    found = improve(desk, worker(desk, ADD.format("amber")), agent(desk), *judges, *asked).json
+    assert "% sure that enough cases of val pass" in found["certification"]["reason"]
+    listed = desk.run("runs", "--json").json
+    whole, parts = found["run"], [one["id"] for one in listed if one["kind"] == "suite"]
+    assert parts and max(parts) > whole
+    assert desk.run("show", "last", "--json").json["run"] == whole
+    for part in parts:
+        belief = desk.run("show", part, "--json").json["belief"]
+        assert belief["max_looks"] is None and "--max-looks" not in belief["sentence"]
+        assert not belief["decided"] and belief["looks"]
+    refused = desk.run(
+        "eval",
+        "suite.yaml",
+        "--baseline",
+        "last",
+        "--target",
+        agent(desk).spec,
+        "--artifact",
+        "skill",
+        *judges,
+    )
+    assert "no suite run has finished here" in refused.err
+    assert whole in desk.run("runs", "delete", "last", "--yes").out
+    assert desk.run("runs", "--json").json == []
+
+
 def test_the_usual_limit_of_calls_has_room_for_the_rounds(desk: Desk) -> None:
     """Every case gets its quorum, also where --max-looks is below that, so a version is made."""
     skill(desk)

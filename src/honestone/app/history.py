@@ -1,4 +1,4 @@
-"""Recorded runs as documents: what `show`, `rescore` and the end of a command print."""
+"""Recorded runs by their names, and as documents: what `show`, `rescore` and the end of a command print."""
 
 from __future__ import annotations
 
@@ -22,13 +22,32 @@ from honestone.core.judging.ballot import Ballot, Mark, answer_problem
 from honestone.core.judging.rubric import Rule
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
+from honestone.core.record.runs import LAST, loop_of_side
 
 if TYPE_CHECKING:
     from honestone.core.judging.rubric import Item, Key, Rubric
     from honestone.core.loop.state import LoopState
-    from honestone.ports import Store
+    from honestone.ports import RunInfo, Store
     from honestone.report.documents.improvement import ImprovementDoc
     from honestone.report.documents.scorecard import ScorecardDoc
+
+
+def find_run(store: Store, name: str) -> RunInfo:
+    """The run with this id or beginning of one. `last` is the newest one that is not a part of an
+    improvement, as `runs` lists them. Raises StoreError with near names.
+    """
+    if name not in LAST or store.find_run(name).kind != "suite":
+        return store.find_run(name)
+    runs = store.runs(own=True)
+    return next((one for one in runs if not is_part_of_loop(store, one)), runs[0])
+
+
+def is_part_of_loop(store: Store, run: RunInfo) -> bool:
+    """Whether it is the run of a split, which an improvement over a suite began."""
+    if run.kind != "suite":
+        return False
+    side = getattr(next(store.iter_events(run.id), None), "side", "")
+    return loop_of_side(side) is not None
 
 
 def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None = None) -> Scorer:

@@ -19,6 +19,7 @@ from honestone.adapters.stores import stored
 from honestone.adapters.stores.postgres_connection import PostgresConnection
 from honestone.adapters.stores.undelivered import Undelivered
 from honestone.core.errors import NoStoreError, StoreError
+from honestone.core.record.runs import LAST
 from honestone.core.record.store_address import PATIENCE, StoreAddress
 from honestone.ports import (
     CaseOnRecord,
@@ -457,7 +458,7 @@ class PostgresStore:
         ]
 
     def find_run(self, name: str) -> RunInfo:
-        if name in ("last", "latest"):
+        if name in LAST:
             return stored.found_run(self.runs(limit=1, own=True), name)
         begins = b" where starts_with(id, %s) order by id desc limit 5"
         return stored.found_run(

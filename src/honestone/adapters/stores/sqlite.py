@@ -26,6 +26,7 @@ from honestone.adapters.stores.sqlite_file.still_file import StillFile
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import StoreError
 from honestone.core.judging.spend import RunGrants
+from honestone.core.record.runs import LAST
 from honestone.ports import (
     CaseOnRecord,
     Recordable,
@@ -350,7 +351,7 @@ class SqliteStore:
             return [stored.run_info(row) for row in rows]
 
     def find_run(self, name: str) -> RunInfo:
-        if name in ("last", "latest"):
+        if name in LAST:
             return stored.found_run(self.runs(limit=1, own=True), name)
         with self._reading():
             rows = self._db.execute(

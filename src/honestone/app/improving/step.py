@@ -36,6 +36,7 @@ from honestone.core.judging.choices import Ask, Ending
 from honestone.core.judging.contract import digest_json
 from honestone.core.loop.named import policy_named
 from honestone.core.loop.state import LoopState, Propose, Result, decide
+from honestone.core.record.runs import LAST
 from honestone.engine.judging.panel import split
 from honestone.engine.judging.seats import Seat
 from honestone.ports import Observer, Store
@@ -339,7 +340,7 @@ def _folder_of(
         (path.parent for path in (workspace.store / STEPS).glob(f"*/{FORM_FILE}")), reverse=True
     )
     folders = [folder for folder in there if belongs is None or belongs(folder)]
-    if run is not None and run not in ("last", "latest"):
+    if run is not None and run not in LAST:
         name = store.find_run(run).id
         folders = [folder for folder in folders if folder.name == name]
     if not folders:

@@ -16,7 +16,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import DeliveryBegun, DeliveryDone, Event, LoopStarted, StagesStarted
-from honestone.core.record.runs import UNDOABLE
+from honestone.core.record.runs import LAST, UNDOABLE
 from honestone.engine.place import Place, is_mix, load_version, sweep
 from honestone.ports import RunInfo, Store
 from honestone.system.drawing import clean, count
@@ -87,7 +87,7 @@ def _find(workspace: Workspace, store: Store, name: str) -> tuple[RunInfo, str]:
     """`last` is the newest run that changed the person's file and is not undone; where there is
     none, the newest one that could have. The text says that newer ones are passed over.
     """
-    if name not in ("last", "latest"):
+    if name not in LAST:
         return _find_loop(workspace, store, name), ""
     loops = [info for info in store.runs(own=True) if info.kind in UNDOABLE]
     newer, newest = next(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from honestone.app.history import find_run
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import RunFinished, TableStarted
@@ -16,7 +17,7 @@ def cancel_run(workspace: Workspace, name: str) -> RunInfo:
     and for one of another kind that is under way.
     """
     with workspace.open_store() as store:
-        info = store.find_run(name)
+        info = find_run(store, name)
         if info.finished is not None:
             raise UsageError(
                 f"run {info.id} has ended already: {info.result}",

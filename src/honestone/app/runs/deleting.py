@@ -12,13 +12,14 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from honestone.app.history import find_run
 from honestone.app.runs.run_list import chosen_runs, figures_of_run, parts_of, without_parts
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import TableStarted
 from honestone.core.json_value import late_pattern
 from honestone.core.live import state_now
-from honestone.core.record.runs import COLUMN
+from honestone.core.record.runs import COLUMN, LAST
 from honestone.ports import DeletingStore, RunInfo
 
 _RUN: Final = late_pattern(rb'"([0-9A-HJKMNP-TV-Z]{26})"')
@@ -174,13 +175,13 @@ def _asked(store: DeletingStore, request: DeletionRequest) -> list[_Whole]:
         )
     if request.names:
         for name in request.names:
-            if len(name) < _SHORTEST_NAME and name not in ("last", "latest"):
+            if len(name) < _SHORTEST_NAME and name not in LAST:
                 raise UsageError(
                     f"`{name}` is too short to delete a run by: {_SHORTEST_NAME} letters of its id"
                     " at least",
                     hint="honestone runs lists them",
                 )
-        named = [store.find_run(name) for name in request.names]
+        named = [find_run(store, name) for name in request.names]
         known = {whole[0].id: whole for whole in _wholes(store, store.runs())}
         return [known.get(run.id, (run,)) for run in named]
     beyond = _beyond(_wholes(store, store.runs(own=True)), request.keep or 0)

@@ -205,7 +205,7 @@ def record_in(store: Store, name: str) -> RunRecord:
     """The same of an open store. Raises StoreError also where the first event is damaged or gone:
     nothing can be made of the others without it.
     """
-    info = store.find_run(name)
+    info = history.find_run(store, name)
     first = next(store.iter_events(info.id), None)
     if first is None or first.type != "started":
         raise StoreError(

@@ -10,7 +10,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
+from honestone.app.history import (
+    find_run,
+    judged_documents,
+    scorer_of,
+    state_of,
+    still_valid,
+    text_of,
+)
 from honestone.app.judging.rubric_plan import load_rubric, with_bars
 from honestone.app.workspace import Workspace
 from honestone.core import events
@@ -58,7 +65,7 @@ def rescore(workspace: Workspace, request: RescoreRequest) -> RescoredRun:
     there.
     """
     with workspace.open_store(readonly=True, is_shown=True) as store:
-        info = store.find_run(request.run)
+        info = find_run(store, request.run)
         return (
             _suite(store, info, request)
             if info.kind in SUITES

@@ -24,7 +24,7 @@ from honestone.core.numbers import (
     points,
     rate_change_words,
 )
-from honestone.core.record.runs import COLUMN, SUITES, TABLE, is_side_of_loop
+from honestone.core.record.runs import COLUMN, SUITES, TABLE, loop_of_side
 from honestone.report.documents.run_list import RunPart, RunRow
 from honestone.report.documents.states import state_phrase
 from honestone.system.drawing import count, line
@@ -293,7 +293,7 @@ def parts_of(
         around = [loop for loop in loops if _is_within(info, loop)]
         side = figures(info.id).side if around else None
         for loop in around:
-            if side is not None and is_side_of_loop(side, loop.id):
+            if side is not None and loop_of_side(side) == loop.id:
                 found.setdefault(loop.id, []).append(info)
     return found
 

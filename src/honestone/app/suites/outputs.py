@@ -21,7 +21,7 @@ from honestone.core.judging.contract import Identity, digest_json
 from honestone.core.judging.spend import Spend
 from honestone.core.record.event_codec import event_from_plain, event_to_plain
 from honestone.core.record.record import SuiteRecord, read_record
-from honestone.core.record.runs import SUITES, TABLE
+from honestone.core.record.runs import LAST, SUITES, TABLE
 from honestone.core.suite.case import Case, Suite
 from honestone.ports import Journal, Store
 from honestone.system.files import printable
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from honestone.adapters.targets.record import Attempt
     from honestone.app.workspace import Workspace
 
-LAST: Final = ("last", "latest")
 _NAMES: Final = "name a run of a suite (`honestone runs` lists them), `last`, or a file of outputs"
 
 

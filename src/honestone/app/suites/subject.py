@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.app.git_versions import load_at_ref
+from honestone.app.history import find_run, is_part_of_loop
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
@@ -24,7 +25,7 @@ from honestone.core.json_value import late_pattern
 from honestone.core.record import summary
 from honestone.core.record.case_belief import Chances, name_of_shown
 from honestone.core.record.record import read_record
-from honestone.core.record.runs import SUITES, TABLE
+from honestone.core.record.runs import LAST, SUITES, TABLE
 from honestone.core.record.summary import RunSummary, summary_of
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, is_skill, skill_name
@@ -118,9 +119,6 @@ def skill_of(version: Version, folder: str, *, leave_out: Collection[str] = ()) 
     if not is_skill(version):
         raise FileError(f"{folder!r} is not a skill: it has no {SKILL_FILE} that can be read")
     return Skill(name=skill_name(version.texts.get(SKILL_FILE, ""), folder), version=version)
-
-
-LAST = ("last", "latest")
 
 
 class Baseline(Struct, frozen=True, kw_only=True):
@@ -229,7 +227,8 @@ def _last_finished(store: Store) -> str:
     itself.
     """
     for info in store.runs(own=True):
-        if info.kind == "suite" and info.finished and info.result != "interrupted":
+        is_ended = info.kind == "suite" and info.finished and info.result != "interrupted"
+        if is_ended and not is_part_of_loop(store, info):
             return info.id
     raise UsageError(
         "no suite run has finished here, so `last` names none", hint="name an artifact or a git ref"
@@ -243,7 +242,7 @@ def find_run_summary(workspace: Workspace, store: Store, name: str) -> RunSummar
     a complete one.
     """
     try:
-        info = store.find_run(name) if name else None
+        info = find_run(store, name) if name else None
     except StoreError:
         info = None
     if info is None:

@@ -28,12 +28,13 @@ from honestone.core.belief.cases.ranges import OutsideBelief, text_with
 from honestone.core.belief.cases.suite import SETTLED, CaseBelief, SuiteBelief, as_one
 from honestone.core.belief.stated import EVEN, StatedBelief, looks_at, repeats, settled
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.events import OutputProduced
+from honestone.core.events import OutputProduced, SuiteStarted
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.numbers import ZERO, sure
+from honestone.core.record.runs import loop_of_side
 from honestone.core.suite.attempts import Attempt, CaseResult, Status
 from honestone.core.suite.case import AttemptRule, Case
 
@@ -488,6 +489,16 @@ def beliefs_of(cases: Iterable[Believed]) -> Sequence[CaseBelief]:
             known[key] = belief, one
         found.append(belief)
     return as_one(found)
+
+
+def bar_from(started: SuiteStarted) -> SuiteBar:
+    """What the suite of a run is held to."""
+    return SuiteBar(
+        least=started.min_pass_rate,
+        sure=started.sure,
+        max_looks=started.max_looks,
+        is_alone=loop_of_side(started.side) is None,
+    )
 
 
 def bar_of(

@@ -43,6 +43,7 @@ from honestone.core.record.case_belief import (
     CaseAttempts,
     Chances,
     Unasked,
+    bar_from,
     bar_of,
     beliefs_of,
     by_belief,
@@ -492,8 +493,7 @@ class SuiteRecord:
     @property
     def bar(self) -> SuiteBar:
         """What the suite is held to."""
-        started = self.started
-        return SuiteBar(least=started.min_pass_rate, sure=started.sure, max_looks=started.max_looks)
+        return bar_from(self.started)
 
     @property
     def bar_belief(self) -> StatedBelief | None:

@@ -13,9 +13,13 @@ SUITES = ("suite", COLUMN)
 # Those that change a file of a person, which `undo` puts back.
 UNDOABLE = ("improve", "stages")
 
+# The names of the newest run.
+LAST: Final = ("last", "latest")
+
 # Those of a ULID: Crockford's base 32.
 _LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _TIME_LETTERS: Final = 10
+_ID_LETTERS: Final = 26
 
 
 def side_of_loop(loop: str, again: int = 0) -> str:
@@ -25,8 +29,11 @@ def side_of_loop(loop: str, again: int = 0) -> str:
     return f"improve {loop}, asked again {again}" if again else f"improve {loop}"
 
 
-def is_side_of_loop(side: str, loop: str) -> bool:
-    return side.split(",")[0] == side_of_loop(loop)
+def loop_of_side(side: str) -> str | None:
+    """The improvement that a run of a split is part of; None for another run."""
+    word, _, loop = side.split(",")[0].partition(" ")
+    is_loop = word == "improve" and len(loop) == _ID_LETTERS and set(loop) <= set(_LETTERS)
+    return loop if is_loop else None
 
 
 def run_id(moment: int, chance: int, *, last: str) -> str:

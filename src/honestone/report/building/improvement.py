@@ -432,8 +432,9 @@ def certification(
 
 def _why_not(state: SuiteLoopState, now: Line | None) -> str | None:
     if now is None:
-        passes = state.verdict(state.best).passed
-        return "a limit came first" if passes else "test is run when val passes, and it does not"
+        verdict = state.verdict(state.best)
+        why = "; ".join(verdict.reasons) or "it does not"
+        return "a limit came first" if verdict.passed else f"test is run when val passes: {why}"
     verdicts = state.certifications(state.best).values()
     return "; ".join(reason for one in verdicts for reason in one.reasons) or None
 

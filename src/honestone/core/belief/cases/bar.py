@@ -25,12 +25,14 @@ LOOKS_PER_CASE: Final = 6
 
 class SuiteBar(Struct, frozen=True, kw_only=True):
     """What a suite is held to: the share of cases that has to pass, how sure that has to be (0-1;
-    None: nothing is asked for), and the limit of looks.
+    None: nothing is asked for), and the limit of looks. `is_alone`: it is not a split
+    of an improvement, which shares out the looks itself.
     """
 
     least: Fraction
     sure: Fraction | None = None
     max_looks: int | None = None
+    is_alone: bool = True
 
     def need(self, cases: int) -> int:
         return ceil(self.least * cases)
@@ -67,7 +69,9 @@ def suite_belief(
         probability=_stated(chance, bar.sure),
         target=None if bar.sure is None else float(bar.sure),
         looks=sum([one.looks or 0 for one in looks]),
-        max_looks=None if bar.sure is None else bar.looks(sum(one.tries for one in cases)),
+        max_looks=bar.looks(sum(one.tries for one in cases))
+        if bar.sure is not None and bar.is_alone
+        else None,
         rests_on=(
             *looks,
             *([Ground(kind="checks", items=certain)] if certain else []),
