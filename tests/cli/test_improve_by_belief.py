@@ -66,6 +66,9 @@ def test_the_first_line_has_the_bar_and_the_next_command_keeps_it(ready: Desk) -
     assert "asked on until it is 97% sure; worker " in done.err
     sentence = done.json["belief"]["sentence"]
     assert "asked: 97%" in sentence and sentence in done.json["reason"]
+    for card in (done.json["baseline"], done.json["final"]):
+        stated = [one for one in card["reasons"] if "asked: 97%" in one]
+        assert stated == [card["belief"]["sentence"]]
     shown = ready.run("show", "last").out
     again = next(line for line in shown.splitlines() if line.startswith("next"))
     assert " --sure 97 " in again

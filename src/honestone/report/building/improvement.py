@@ -26,7 +26,7 @@ from honestone.core.numbers import to_points
 from honestone.report.building import scorecard
 from honestone.report.building.advice import advise
 from honestone.report.documents import fields_of, improvement
-from honestone.report.documents.belief import BeliefDoc, is_undecided
+from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.scorecard import (
     LOW_CONFIDENCE,
     LOW_CONFIDENCE_NAME,
@@ -72,13 +72,9 @@ def improvement_document(
             text=text_of(version),
             rubric=rubric,
             costs=scorecard.judge_costs(_looks(log, version)),
+            belief=state.stated(version),
         )
-        card = scorecard.scorecard_document(state.scorer, state.votes_on(version), facts)
-        known = state.probability(version)
-        if known is None:
-            return card
-        stated = BeliefDoc.of(state.stated(version), is_undecided=is_undecided(card.belief))
-        return replace(card, belief=stated)
+        return scorecard.scorecard_document(state.scorer, state.votes_on(version), facts)
 
     document = improvement.ImprovementDoc(
         title=state.rubric.title,

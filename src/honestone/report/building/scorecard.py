@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from honestone.core.belief.stated import believed, chance_of, stated_belief
+from honestone.core.belief.stated import StatedBelief, believed, chance_of, stated_belief
 from honestone.core.events import ArtifactJudged, EvaluationStarted, Event
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
 from honestone.core.judging.rubric import Key, as_written
@@ -28,7 +28,8 @@ from honestone.report.documents.belief import BeliefDoc
 
 class Facts(Struct, frozen=True, kw_only=True):
     """What a scorecard document says besides the scores. Quotes are looked up in `text`, where it
-    is at hand; `costs` are of each judge, as far as they are known.
+    is at hand; `costs` are of each judge, as far as they are known. `belief`: how sure the verdict is,
+    where more is known of it than its ballots.
     """
 
     path: str
@@ -44,6 +45,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     output: str | UnsetType | None = UNSET
     packed: Mapping[str, Any] | None = None
     costs: Mapping[str, scorecard.UsageDoc] = field(default_factory=dict)
+    belief: StatedBelief | None = None
 
 
 class _Scored(Struct, frozen=True):
@@ -86,7 +88,7 @@ def scorecard_document(
     rubric = scorer.rubric
     quotes = _Quotes(facts.text)
     scored, criteria = _scored(scorer, ballots, quotes, shared)
-    belief = stated_belief(rubric, ballots, scored.chance)
+    belief = facts.belief or stated_belief(rubric, ballots, scored.chance)
     verdict = believed(scored.verdict, belief)
     if facts.error is not None:
         verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
