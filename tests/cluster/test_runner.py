@@ -40,6 +40,7 @@ class Session:
         self.worked: list[str] = []
         self.given_up: dict[str, str] = {}
         self.is_closed = False
+        self.was_cancelled = False
 
     async def work(self, case: QueuedCase) -> None:
         await asyncio.sleep(self.does(case))
@@ -51,7 +52,7 @@ class Session:
         self.given_up[case.case] = reason
 
     async def is_cancelled(self) -> bool:
-        return False
+        return self.was_cancelled
 
     async def close(self) -> None:
         self.is_closed = True
@@ -185,6 +186,26 @@ def test_a_runner_that_is_stopped_finishes_what_it_has(place: StorePlace, store:
     ]
     with closing(open_queue(place)) as queue:
         assert (queue.waiting(run).todo, queue.waiting(run).doing) == (3, 0)
+
+
+def test_a_runner_that_is_stopped_drops_what_a_person_ends(place: StorePlace, store: Store) -> None:
+    """It does not carry on with cases of a run that is cancelled, for the whole of its grace."""
+    session, said = Session(lambda case: 600), list[str]()
+    ordered(place, store, 2)
+
+    async def work(loop: RunnerLoop) -> None:
+        working = asyncio.create_task(loop.work())
+        while len(loop.heartbeat.card.in_hand) < 2:
+            await asyncio.sleep(0.02)
+        loop.stop()
+        while not loop.heartbeat.card.is_stopping:
+            await asyncio.sleep(0.02)
+        session.was_cancelled = True
+        await asyncio.wait_for(working, 60)
+
+    with runner(place, session, said, grace=600) as loop:
+        asyncio.run(work(loop))
+    assert session.worked == [] and said[2:] == ["ended after 0 cases"]
 
 
 def test_what_does_not_end_within_the_grace_is_given_back(place: StorePlace, store: Store) -> None:

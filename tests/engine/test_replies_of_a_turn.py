@@ -155,3 +155,33 @@ def test_the_place_given_back_last_is_tried_first() -> None:
     assert len(many) == 5 and len(set(many)) == 1
     assert last == f"place 0 of {rates.account}"
     store.close()
+
+
+def test_of_many_who_wait_for_a_place_one_looks_for_it() -> None:
+    """And each gets its turn as soon as this process gives a place back."""
+    store = Claims()
+    rates = RateLimits(account="an account with two places", concurrency=2)
+    done = 0
+
+    async def call(until: asyncio.Event) -> None:
+        nonlocal done
+        async with turn(store.journal, rates):
+            await until.wait()
+            done += 1
+
+    async def run() -> None:
+        gate = asyncio.Event()
+        calls = [asyncio.create_task(call(gate)) for _ in range(100)]
+        while len(store.tried) < 6:
+            await asyncio.sleep(0)
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert len(store.tried) < 20 and done == 0
+        looked = len(store.tried)
+        gate.set()
+        await asyncio.gather(*calls)
+        assert len(store.tried) - looked <= 3 * 100
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+    assert done == 100
+    store.close()

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 from honestone.core.judging.spend import AT_A_TIME, RunGrants
 from honestone.core.record.rates import wait_of
 from honestone.system import late_asyncio as asyncio
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
     from types import TracebackType
 
     from honestone.core.judging.spend import GrantRequest, Meter, Usage
@@ -115,6 +117,7 @@ class _Turn(AbstractAsyncContextManager[None]):
         if self._place is not None:
             await self._journal.give_back_reply(_place_name(self._place, self._rates))
             _GIVEN_BACK[self._rates.account].append(self._place)
+            _line_of(self._rates.account).has_changed.set()
 
 
 async def settle(journal: Journal, rates: RateLimits | None, estimated: int, usage: Usage) -> None:
@@ -130,15 +133,44 @@ async def _place(journal: Journal, rates: RateLimits) -> int | None:
     """One of as many places as calls of the account may be under way; it ends with its process."""
     if rates.concurrency is None:
         return None
-    if (place := await _free_place(journal, rates, rates.concurrency)) is not None:
+    most, line = rates.concurrency, _line_of(rates.account)
+    is_first = not line.first.locked()
+    if is_first and (place := await _free_place(journal, rates, most)) is not None:
         return place
-    pause = _FIRST_PAUSE
     with _waiting(rates.account):
-        while True:
-            await asyncio.sleep(pause)
-            if (place := await _free_place(journal, rates, rates.concurrency)) is not None:
-                return place
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        async with line.first:
+            pause = _FIRST_PAUSE
+            while (place := await _free_place(journal, rates, most)) is None:
+                await line.wait(pause)
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
+            return place
+
+
+class _Line:
+    """Those of this process who wait for a place of one account: the first looks for one, the
+    others wait for the first. Else a runner with all its hands waiting would ask the store
+    thousands of times a second.
+    """
+
+    def __init__(self) -> None:
+        self.first = asyncio.Lock()
+        # This process has given a place back since somebody looked.
+        self.has_changed = asyncio.Event()
+
+    async def wait(self, seconds: float) -> None:
+        """Until this process gives a place back, or that time is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.has_changed.wait()
+        self.has_changed.clear()
+
+
+# By event loop, for locks belong to one.
+_LINES: Final[WeakKeyDictionary[AbstractEventLoop, defaultdict[str, _Line]]] = WeakKeyDictionary()
+
+
+def _line_of(account: str) -> _Line:
+    return _LINES.setdefault(asyncio.get_running_loop(), defaultdict(_Line))[account]
 
 
 async def _free_place(journal: Journal, rates: RateLimits, most: int) -> int | None:

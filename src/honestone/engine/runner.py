@@ -12,7 +12,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -235,9 +235,7 @@ class RunnerLoop:
                 self.say(f"takes cases of run {run}")
             except RunRefused as refused:
                 self._refuse(run, refused)
-        for run in {case.run for case in self._in_hand.values()}.difference(self._open):
-            if await self._sessions[run].is_cancelled():
-                self._drop(run)
+        await self._drop_cancelled(self._runs_in_hand.difference(self._open))
         for case in self.heartbeat.take_lost():
             if case.run in self._sessions and case.run not in self._refused:
                 await self._give_up(
@@ -245,11 +243,23 @@ class RunnerLoop:
                 )
         self._say_card()
 
-    def _drop(self, run: str) -> None:
-        """What it has in hand of a run that a person ended."""
-        for task, case in self._in_hand.items():
-            if case.run == run:
-                task.cancel()
+    @property
+    def _runs_in_hand(self) -> set[str]:
+        return {case.run for case in self._in_hand.values()}
+
+    async def _drop_cancelled(self, runs: Iterable[str]) -> None:
+        """What it has in hand of those of the runs that a person ended."""
+        for run in runs:
+            if await self._sessions[run].is_cancelled():
+                for task, case in self._in_hand.items():
+                    if case.run == run:
+                        task.cancel()
+
+    async def _keep_looking(self) -> None:
+        with suppress(StoreError, StoreAway):
+            while True:
+                await self._drop_cancelled(self._runs_in_hand)
+                await asyncio.sleep(self.poll)
 
     def _refuse(self, run: str, refused: RunRefused) -> None:
         if run not in self._refused:
@@ -362,7 +372,11 @@ class RunnerLoop:
         if self._in_hand:
             in_hand = count(len(self._in_hand), "case")
             self.say(f"takes no more; finishes {in_hand} in hand within {self.grace:g} s")
-            _, rest = await asyncio.wait(list(self._in_hand), timeout=self.grace)
+            looking = asyncio.create_task(self._keep_looking())
+            try:
+                _, rest = await asyncio.wait(list(self._in_hand), timeout=self.grace)
+            finally:
+                looking.cancel()
             if rest:
                 self.say(f"gives back {count(len(rest), 'case')} to other runners")
 
