@@ -156,7 +156,9 @@ def test_an_improvement(ready: Desk, policy: str) -> None:
     assert_says_so(ready, [*formats_of("improvement"), "json", "rulph"], is_lonely=True)
     held = ready.run(*call, *judges(ready, 1), "--holdout", ready.judge("witness").spec, "--json")
     assert held.json["certification"]["ok"] is True and held.json["low_confidence"] is False
-    assert "LOW" not in ready.run("show", "last").out.splitlines()[0]
+    for form in ("text", "markdown", "html", "junit"):
+        shown = ready.run("show", "last", "--format", form).out
+        assert not re.search("low.confidence", shown, re.IGNORECASE), form
 
 
 def test_an_improvement_over_a_suite(desk: Desk) -> None:

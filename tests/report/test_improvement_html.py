@@ -116,3 +116,13 @@ def test_nothing_scored_is_a_page_too() -> None:
         samples.improvement("INTERRUPTED", baseline=None, final=None, rounds=[], best_round=0)
     )
     assert "No round was made." in page and not Page(page).open
+
+
+def test_the_page_is_certain_of_what_code_alone_decides_and_of_nothing_else() -> None:
+    """As the rounds are; a probability that is rounded to 1 is not certain."""
+    doc = samples.improvement("PASSED")
+    by_code = doc | {"probability": 1.0, "belief": {"probability": 1.0}}
+    assert "100% sure" in improvement_html(by_code) and "by code alone" in improvement_html(by_code)
+    by_looks = doc | {"probability": 1.0, "belief": {"probability": 1.0, "looks": 3}}
+    page = improvement_html(by_looks)
+    assert "100% sure" not in page and "99% sure" in page

@@ -37,7 +37,7 @@ LENIENT: Final = ItemModel(0.25, 0.1, 0.6, flip_met=0.05)
 QUIET: Final = 0.15
 QUIET_PROGRAMS: Final = 0.4
 # How often an edit deceives a program, where it would deceive a model or a person once.
-FAKED_PROGRAMS: Final = 0.1
+PROGRAMS_DECEIVED: Final = 0.1
 # The weight at which a member of a bank is given up.
 FORGOTTEN: Final = 3e-3
 
@@ -159,7 +159,7 @@ def score_models(panel: int, held_out: int) -> tuple[ScoreModel, ...]:
 def item_bank(*, are_programs: bool) -> Bank[ItemAssumption]:
     """The assumptions about yes/no items, before the first vote."""
     quiet = QUIET_PROGRAMS if are_programs else QUIET
-    deceived = FAKED_PROGRAMS if are_programs else 1.0
+    deceived = PROGRAMS_DECEIVED if are_programs else 1.0
     noisy = [ItemModel(flip, rho, own) for flip, rho, own in product(FLIPS, SHARED, OWNS)]
     judges = [(ItemModel(QUIET_FLIP, SHARED[0]), quiet)]
     judges += [(one, (1.0 - quiet) / (len(noisy) + 1)) for one in (*noisy, LENIENT)]

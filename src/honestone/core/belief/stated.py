@@ -302,8 +302,10 @@ def likelier(gate: Verdict, belief: StatedBelief | None) -> Verdict:
 
 
 def _against_the_mean(outcome: Outcome, gate: Verdict, sentence: str) -> Verdict:
-    by_mean = "; ".join(gate.reasons) or "the mean of the marks reaches every bar"
-    return Verdict(outcome, (f"the mean of the marks decides nothing here: {by_mean}", sentence))
+    by_marks = "; ".join(gate.reasons) or "every bar is reached"
+    return Verdict(
+        outcome, (f"by the marks alone, which decide nothing here: {by_marks}", sentence)
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------

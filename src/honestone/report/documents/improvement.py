@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from honestone.core.belief.stated import CONTRACT_MET, SPLITS_PASS
-from honestone.core.numbers import chance_words, change, points, rate_change_words
+from honestone.core.numbers import chance_words, change, points, rate_change_words, sure
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.findings import states_words
@@ -463,8 +463,24 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def last_card(self) -> scorecard.ScorecardDoc | None:
-        """The scorecard of the best version, or of the original where nothing else was scored."""
-        return self.final or self.baseline
+        """The scorecard of the best version, or of the original where nothing else was scored. It
+        rests on one judge only where the run does: a held-out judge that confirms it is not in it.
+        """
+        card = self.final or self.baseline
+        if card is None or self.low_confidence:
+            return card
+        return replace(card, low_confidence=False)
+
+    @property
+    def sure_words(self) -> tuple[str, str]:
+        """How sure it is that the best version meets the contract, and by what. Code alone is
+        certain.
+        """
+        if self.probability is None:
+            return "", ""
+        if self.belief is not None and not self.belief.looks:
+            return chance_words(self.probability), "by code alone"
+        return sure(self.probability), "by every look of the run"
 
     @property
     def witnesses(self) -> list[WitnessDoc]:

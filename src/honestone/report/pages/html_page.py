@@ -174,7 +174,6 @@ def _environment() -> Environment:
         shared_quotes=shared_quotes,
         short=lambda value: "" if value is None else f"{float(value):.6g}",
         state=_state_of,
-        sure=numbers.sure,
         text=text_of,
         spent_tile=scorecard.spent_tile,
         to_show=scorecard.flags_to_show,
