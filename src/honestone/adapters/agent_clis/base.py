@@ -9,7 +9,7 @@ import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,7 +18,9 @@ from honestone.core.json_value import json_once, late_pattern
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.loose_json import Table, record, string, table
-from honestone.system.processes.process import Ended
+
+if TYPE_CHECKING:
+    from honestone.system.processes.process import Ended
 
 Auth: TypeAlias = Literal["key", "login"]
 

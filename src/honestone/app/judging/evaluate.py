@@ -533,7 +533,7 @@ class _Work:
         return EvaluationStarted(
             rubric=self._plan.rubric,
             rubric_path=self._plan.name,
-            options=self._plan.options.words_for_improve,
+            options=self._plan.words_for_improve,
             **self._table_facts(),
             **judged_by(
                 self._contract,

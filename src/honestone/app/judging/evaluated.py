@@ -200,7 +200,7 @@ class Writer(Struct, frozen=True, kw_only=True):
             notes=event.notes,
             error=event.error,
             rubric=self.plan.name,
-            options=self.plan.options.words_for_improve,
+            options=self.plan.words_for_improve,
             output=UNSET if event.output is None else event.output,
             packed=event.packed,
             costs=judge_costs([event]),

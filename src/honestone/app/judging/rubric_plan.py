@@ -166,6 +166,11 @@ class RubricPlan(Struct, frozen=True, kw_only=True, dict=True):
         judging_options.require_quorum(self.rubric, seats)
         return seats
 
+    @cached_property
+    def words_for_improve(self) -> tuple[str, ...]:
+        """Those of its options, for the document of each artifact."""
+        return self.options.words_for_improve
+
     def contract(self, seats: Sequence[Seat]) -> Contract:
         return (
             contract_for(self.rubric, seats, self.checker, self.options)

@@ -14,7 +14,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.app.git_versions import load_at_ref
 from honestone.app.history import find_run, is_part_of_loop
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
@@ -175,6 +174,8 @@ def find_baseline(
     if path.exists():
         return _other_artifact(path, printable(Path(name)), subject, exclude, max_bytes)
     assert subject.place is not None
+    from honestone.app.git_versions import load_at_ref
+
     found = load_at_ref(subject.place, name, exclude=exclude, max_bytes=max_bytes)
     if found is None:
         raise UsageError(
