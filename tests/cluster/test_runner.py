@@ -41,6 +41,7 @@ class Session:
         self.given_up: dict[str, str] = {}
         self.is_closed = False
         self.was_cancelled = False
+        self.not_begun: set[str] = set()
 
     async def work(self, case: QueuedCase) -> None:
         await asyncio.sleep(self.does(case))
@@ -50,6 +51,9 @@ class Session:
 
     async def give_up(self, case: QueuedCase, reason: str) -> None:
         self.given_up[case.case] = reason
+
+    def has_begun(self, case: QueuedCase) -> bool:
+        return case.case not in self.not_begun
 
     async def is_cancelled(self) -> bool:
         return self.was_cancelled
@@ -183,6 +187,37 @@ def test_a_runner_that_is_stopped_finishes_what_it_has(place: StorePlace, store:
     assert said[1:] == [
         "takes no more; finishes 2 cases in hand within 60 s",
         "ended after 2 cases",
+    ]
+    with closing(open_queue(place)) as queue:
+        assert (queue.waiting(run).todo, queue.waiting(run).doing) == (3, 0)
+
+
+def test_a_runner_that_is_stopped_gives_back_at_once_what_has_not_begun(
+    place: StorePlace, store: Store
+) -> None:
+    """What begins after that may be cut off by the end of its grace, and was paid for then."""
+    run, session, said = ordered(place, store, 4), Session(lambda case: 0), list[str]()
+    session.not_begun = {"c1", "c2", "c3"}
+
+    async def work(loop: RunnerLoop) -> None:
+        session.gate = asyncio.Event()
+        working = asyncio.create_task(loop.work())
+        while len(loop.heartbeat.card.in_hand) < 4:
+            await asyncio.sleep(0.02)
+        loop.stop()
+        with closing(open_queue(place)) as queue:
+            while queue.waiting(run).todo < 3:
+                await asyncio.sleep(0.02)
+        session.gate.set()
+        await asyncio.wait_for(working, 60)
+
+    with runner(place, session, said, grace=600) as loop:
+        asyncio.run(asyncio.wait_for(work(loop), 120))
+    assert session.worked == ["c0"]
+    assert said[1:] == [
+        "takes no more; finishes 1 case in hand within 600 s",
+        "gives back 3 cases that had not begun",
+        "ended after 1 case",
     ]
     with closing(open_queue(place)) as queue:
         assert (queue.waiting(run).todo, queue.waiting(run).doing) == (3, 0)

@@ -12,7 +12,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -61,6 +61,10 @@ class RunSession(Protocol):
         anything is spent; another exception is an error of honestone or of this machine, not of the
         case.
         """
+        ...
+
+    def has_begun(self, case: QueuedCase) -> bool:
+        """Whether it is worked on; else it waits for other cases of its run."""
         ...
 
     async def give_up(self, case: QueuedCase, reason: str) -> None:
@@ -255,8 +259,24 @@ class RunnerLoop:
                     if case.run == run:
                         task.cancel()
 
+    @property
+    def _not_begun(self) -> Mapping[asyncio.Task[None], QueuedCase]:
+        return {
+            task: case
+            for task, case in self._in_hand.items()
+            if not task.done() and not self._sessions[case.run].has_begun(case)
+        }
+
     async def _keep_looking(self) -> None:
+        """Once it is stopped: what has not begun is for others now, for what begins may be cut off
+        when the grace is over; what a person ends is dropped.
+        """
         with suppress(StoreError, StoreAway):
+            for task, case in self._not_begun.items():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                await self._return_case(case)
+                del self._in_hand[task]
             while True:
                 await self._drop_cancelled(self._runs_in_hand)
                 await asyncio.sleep(self.poll)
@@ -370,8 +390,13 @@ class RunnerLoop:
         """What it has in hand, for as long as the grace lasts."""
         self._say_card()
         if self._in_hand:
-            in_hand = count(len(self._in_hand), "case")
-            self.say(f"takes no more; finishes {in_hand} in hand within {self.grace:g} s")
+            not_begun = len(self._not_begun)
+            begun = len(self._in_hand) - not_begun
+            if begun:
+                in_hand = count(begun, "case")
+                self.say(f"takes no more; finishes {in_hand} in hand within {self.grace:g} s")
+            if not_begun:
+                self.say(f"gives back {count(not_begun, 'case')} that had not begun")
             looking = asyncio.create_task(self._keep_looking())
             try:
                 _, rest = await asyncio.wait(list(self._in_hand), timeout=self.grace)

@@ -342,6 +342,9 @@ class SuiteSession:
         finally:
             self._close(case.case)
 
+    def has_begun(self, case: QueuedCase) -> bool:
+        return self.plan.is_asked_on or case.case in self._open
+
     async def _work_on_all(self) -> None:
         """The rest of the run: each look is chosen by all cases. What another runner put on record
         is taken from there, so that this one chooses the same looks.
