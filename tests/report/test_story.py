@@ -9,8 +9,19 @@ from typing import Any
 import pytest
 import samples
 from rendered import improvement_html, improvement_junit, improvement_markdown, improvement_text
-from test_documents import ACCEPTED, BASELINE, BETTER, ballot, code, improvement, looked, proposed
+from test_documents import (
+    ACCEPTED,
+    BASELINE,
+    BETTER,
+    RUBRIC,
+    ballot,
+    code,
+    improvement,
+    looked,
+    proposed,
+)
 
+from honestone.core.belief.stated import chance_of
 from honestone.core.record.event_codec import event_from_plain
 from honestone.report.building.improvement import round_spends
 from honestone.report.documents.improvement import LONGEST_WORDS, MoveDoc, RoundDoc
@@ -235,10 +246,25 @@ def test_candidates_of_a_round_cost_that_round() -> None:
     }
 
 
-def test_an_unfinished_run_has_no_advice_and_no_probability() -> None:
-    """Null and an empty list, never absent."""
+def test_an_unfinished_run_has_no_advice() -> None:
+    """An empty list, never absent."""
+    assert improvement(*BASELINE, *ACCEPTED)["advice"] == []
+
+
+def test_a_policy_that_decides_by_marks_states_the_belief_beside() -> None:
+    """Of each version and of the run, as `eval` does by the same looks: those of held-out judges too.
+    Nothing where nobody looked.
+    """
+    begun = improvement()
+    assert begun["probability"] is begun["belief"] is None
     doc = improvement(*BASELINE, *ACCEPTED)
-    assert doc["advice"] == [] and doc["rounds"][0]["probability"] is None
+    seen = [code(), ballot("x")]
+    assert doc["probability"] == doc["belief"]["probability"] == chance_of(RUBRIC, seen)
+    assert doc["rounds"][0]["probability"] == doc["probability"]
+    assert doc["baseline"]["belief"]["probability"] < 0.5 < doc["probability"]
+    held = improvement(*BASELINE, *ACCEPTED, looked("v1", ballot("w"), role="holdout"))
+    assert held["probability"] == chance_of(RUBRIC, [*seen, ballot("w")]) > doc["probability"]
+    assert held["belief"]["sentence"] in " ".join(improvement_text(held, Style(width=200)).split())
 
 
 def test_a_run_that_ended_short_says_what_would_help() -> None:

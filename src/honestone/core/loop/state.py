@@ -442,11 +442,9 @@ class LoopState:
         return judge_gate(self.card(version), self.rubric)
 
     def probability(self, version: str) -> float | None:
-        """The probability (0-1) that a version meets the contract. In a policy without beliefs it is
-        None, but 0 or 1 where code alone decides.
+        """The probability (0-1) that a version meets the contract; None where nothing was judged. In
+        a policy without beliefs it decides nothing, and is that of `eval`: by the looks at its bytes.
         """
-        if self.rubric.asks_judges:
-            return None
         return chance_of(self.rubric, self.every_look_at(version), self.verdict(version))
 
     def standing(self, version: str) -> Standing | None:

@@ -82,7 +82,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         where it was not scored
     `same_as`: the earlier round that proposed the same bytes; `null` for new ones
     `said`, `usage`: the worker's own last words, shortened; what the round cost
-    `probability`: of the contract being met by its version, 0-1; `null` where the policy knows none
+    `probability`: of the contract being met by its version, 0-1; `null` where nothing was judged
     `candidate`, `candidates`: over a suite, which of the candidates was taken, and what came of
         each
     """
@@ -384,7 +384,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     `low_confidence`: whether one judge alone scored the best version, and no held-out judge
         confirmed its verdict
     `probability`: that the best version meets the contract, by every look of the run, 0-1; `null`
-        where the policy knows none
+        where nothing was judged
     `belief`: the same with what it rests on
     `advice`: what would help next, the most decisive first (`kind`, `text`, what it is `about`);
         empty for a run that passed or has not ended
