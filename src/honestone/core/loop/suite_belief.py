@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from honestone.core.belief.cases.bar import grounds_of
-from honestone.core.belief.cases.pooled import ends_of, pooled_text
+from honestone.core.belief.cases.pooled import Mean, mean_of
 from honestone.core.belief.cases.ranges import text_with
 from honestone.core.belief.cases.sides import better_than
 from honestone.core.belief.cases.suite import (
@@ -91,10 +91,7 @@ class _Remembered(msgspec.Struct):
     suites: dict[tuple[str, str], SuiteBelief] = msgspec.field(default_factory=dict)
     chances: dict[tuple[str, ...], SuiteChance] = msgspec.field(default_factory=dict)
     better: dict[tuple[str, ...], tuple[float, float]] = msgspec.field(default_factory=dict)
-    means: dict[
-        tuple[frozenset[tuple[str, int]], int],
-        tuple[TextBelief, tuple[TextBelief, TextBelief] | None],
-    ] = msgspec.field(default_factory=dict)
+    means: dict[tuple[frozenset[tuple[str, int]], int], Mean] = msgspec.field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -215,8 +212,7 @@ class SuiteBeliefState(SuiteLoopState):
             return CaseBelief.of_best(id, every)
         return CaseBelief.of_attempts(id, attempts, one.needed)
 
-    def _mean_of(self, one: CaseAnswers) -> tuple[TextBelief, tuple[TextBelief, TextBelief] | None]:
-        """The mean of its attempts, and its ends where targets failed in some."""
+    def _mean_of(self, one: CaseAnswers) -> Mean:
         missing = sum([part.count for part in one.attempts if not part.text])
         key = one.texts, missing
         if key not in self._known.means:
@@ -225,12 +221,7 @@ class SuiteBeliefState(SuiteLoopState):
                 [*self.checks_of.get(part.text, ()), *self.looks_at[part.text]]
                 for part in one.parts
             ]
-            unknown: list[list[Ballot]] = [[]] if missing else []
-            more = [missing] if missing else []
-            self._known.means[key] = (
-                pooled_text(rubric, [*ballots, *unknown], [*counts, *more]),
-                ends_of(rubric, ballots, counts, missing),
-            )
+            self._known.means[key] = mean_of(rubric, ballots, counts, missing)
         return self._known.means[key]
 
     def _attempts(self, split: str) -> int:

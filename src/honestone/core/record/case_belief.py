@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.core.belief.cases.bar import SuiteBar, suite_belief
-from honestone.core.belief.cases.pooled import ends_of, pooled_text
+from honestone.core.belief.cases.pooled import mean_of
 from honestone.core.belief.cases.ranges import OutsideBelief, text_with
 from honestone.core.belief.cases.suite import SETTLED, CaseBelief, SuiteBelief, as_one
 from honestone.core.belief.stated import EVEN, StatedBelief, looks_at, repeats, settled
@@ -203,20 +203,17 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         if all(self._is_target_error(number) for number in numbers):
             return CaseBelief.without_output(id)
         texts = self.distinct(numbers)
-        rubric, counts = self.case.rubric, list(texts.values())
-        ballots = [self._ballots(number) for number in texts]
-        text = pooled_text(rubric, ballots, counts)
-        is_begun = all(self._is_begun(number) for number in texts)
-        if is_begun and text.probability in (0.0, 1.0):
-            looked = [CaseBelief(id, text)] if text.looks else []
-            return CaseBelief.sure(id, passes=text.probability == 1.0, others=looked)
         given = [number for number in texts if not self._is_target_error(number)]
-        ends = ends_of(
-            rubric,
+        text, ends = mean_of(
+            self.case.rubric,
             [self._ballots(number) for number in given],
             [texts[number] for number in given],
             len(texts) - len(given),
         )
+        is_begun = all(self._is_begun(number) for number in texts)
+        if is_begun and text.probability in (0.0, 1.0):
+            looked = [CaseBelief(id, text)] if text.looks else []
+            return CaseBelief.sure(id, passes=text.probability == 1.0, others=looked)
         return CaseBelief(id, text, is_short=not all(map(self._is_scored, given)), ends=ends)
 
     def _best(self, numbers: Sequence[int]) -> CaseBelief:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -42,12 +42,28 @@ def pooled_text(
     return found
 
 
-def ends_of(
+class Mean(NamedTuple):
+    """The mean of several texts, and where some are missing the two `ends` that it may have."""
+
+    text: TextBelief
+    ends: tuple[TextBelief, TextBelief] | None
+
+
+def mean_of(
+    rubric: Rubric, texts: Sequence[Iterable[Ballot]], counts: Sequence[int], missing: int = 0
+) -> Mean:
+    """What is believed of the mean of these texts and of so many more, of which nothing is known: each of
+    those is another text.
+    """
+    unknown: list[list[Ballot]] = [[] for _ in range(missing)]
+    text = pooled_text(rubric, [*texts, *unknown], [*counts, *(1 for _ in unknown)])
+    return Mean(text, _ends_of(rubric, texts, counts, missing))
+
+
+def _ends_of(
     rubric: Rubric, texts: Sequence[Iterable[Ballot]], counts: Sequence[int], missing: int
 ) -> tuple[TextBelief, TextBelief] | None:
-    """The mean where so many more texts, of which nothing is known, score nothing, and where they
-    have full marks. None where none is missing.
-    """
+    """The mean where all that are missing score nothing, and where they have full marks."""
     if not missing:
         return None
     low, high = (
