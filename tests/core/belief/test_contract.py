@@ -67,7 +67,7 @@ def test_of_a_tree_with_penalty_negation_and_floors_it_is_exact(given_: list[flo
 
 
 def normal(mean: float, sd: float) -> Odds:
-    return [Atom(1.0, mean, sd * sd)]
+    return (Atom(1.0, mean, sd * sd),)
 
 
 @given(st.floats(40, 99), st.floats(1, 15))

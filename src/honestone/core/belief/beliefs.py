@@ -404,7 +404,7 @@ class Beliefs:
                 odds[key] = 1.0 - met if is_bad else met
             elif key in entry.scores:
                 atoms = entry.scores[key][score_member].atoms
-                odds[key] = [Atom(w, 100.0 - m, v) for w, m, v in atoms] if is_bad else atoms
+                odds[key] = tuple([Atom(w, 100.0 - m, v) for w, m, v in atoms]) if is_bad else atoms
             else:
                 odds[key] = (Atom(1.0, entry.known[key] or 0.0, 0.0),)
         return odds

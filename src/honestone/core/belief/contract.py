@@ -8,12 +8,13 @@ what is below a floor cut off. The arithmetic of criteria and groups is that of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from math import inf, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from honestone.core.belief.counting import Part, coins, summed
 from honestone.core.belief.normal import Atom, below, cut, log_below, merged
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 
@@ -25,14 +26,16 @@ SOFT_OVERALL: Final = 3.0
 SOFT_CRITERION: Final = 4.0
 
 _CLOSE: Final = 1e-6
-# Atoms that a distribution may have before neighbours are merged.
-_MOST: Final = 192
+# What is less probable is nothing.
+_LEAST_MASS: Final = 1e-12
 _BINS: Final = 24
+# What has a bar of its own is worked out as finely as this part of the whole at least.
+_NEAR_A_BAR: Final = 0.125
 
 
 # What is believed about an item's answer: the probability of yes, or where it is marked on a scale
 # (or code answered) the distribution of its points.
-Odds: TypeAlias = float | Sequence[Atom]
+Odds: TypeAlias = float | tuple[Atom, ...]
 
 
 class Moments(NamedTuple):
@@ -42,7 +45,8 @@ class Moments(NamedTuple):
 
 class ContractNode(Struct, frozen=True):
     """A criterion: its share among its siblings is `weight`. `bar` is what its score has to reach,
-    0 for none; above it for `required`. `sure` says that code alone answers it.
+    0 for none; above it for `required`. `sure` says that code alone answers it. Nodes with equal
+    answers below them and an equal `shape` are distributed alike, whatever they weigh.
     """
 
     id: str
@@ -53,6 +57,10 @@ class ContractNode(Struct, frozen=True):
     sure: bool
     keys: tuple[Key, ...] = ()
     children: tuple[ContractNode, ...] = ()
+
+    @property
+    def shape(self) -> Hashable:
+        return self.bar, self.required, self.negate
 
 
 class ContractModel:
@@ -66,6 +74,16 @@ class ContractModel:
             w * _anchored_share(c) for w, c in zip(weights, rubric.criteria, strict=True)
         ) / sum(weights)
         self.threshold = self._aim(float(rubric.threshold * 100), anchored)
+        numbers: dict[Hashable, int] = {}
+        marked = {
+            one.id
+            for one, _ in rubric.walk()
+            if any(item.check is not None or item.anchors is not None for item in one.items)
+        }
+        self._marked = [node for node in leaves(self.top) if node.id in marked]
+        self._shapes = {
+            node.id: numbers.setdefault(node.shape, len(numbers)) for node in _all(self.top)
+        }
 
     def _node(self, rubric: Rubric, criterion: Criterion, parent: str | None) -> ContractNode:
         judged = _anchored_share(criterion)
@@ -90,11 +108,11 @@ class ContractModel:
     def probability(self, odds: Mapping[Key, Odds | None]) -> float:
         """The probability (0-1) that every bar is met; 0 where nothing applies."""
         shaped = self._shaped(odds)
-        found = self._group(self.top, odds, shaped)
+        found = self._group(self.top, odds, shaped, 1.0)
         return (
             0.0
             if found is None
-            else min(sum(_reaching(atom, self.threshold) for atom in found), 1.0)
+            else min(sum([_reaching(atom, self.threshold) for atom in found]), 1.0)
         )
 
     @property
@@ -106,9 +124,10 @@ class ContractModel:
         """What the whole scores, in points, where every bar is met: each score with its probability.
         Empty where nothing applies.
         """
-        found = self._group(self.top, odds, self._shaped(odds)) or []
-        inside = (_above(atom, self.threshold, strictly=False) for atom in found)
-        return [part for atom in inside if atom.mass > 0 for part in _points_of(atom)]
+        found = self._group(self.top, odds, self._shaped(odds), 1.0) or []
+        inside = [_above(atom, self.threshold, strictly=False) for atom in found]
+        parts = [part for atom in inside if atom.mass > 0 for part in _points_of(atom)]
+        return parts if len(parts) <= len(found) else _near_as_one(parts)
 
     def _shaped(self, odds: Mapping[Key, Odds | None]) -> set[str]:
         """The criteria that keep the shape of their distribution: of anchored ones, two if there
@@ -116,59 +135,101 @@ class ContractModel:
         alike is near enough to normal.
         """
         wide = []
-        for node in leaves(self.top):
-            found = [one for key in node.keys if isinstance(one := odds[key], Sequence)]
-            var = (
-                sum([merged(list(one)).var for one in found]) * (node.weight / len(node.keys)) ** 2
-            )
+        spread: dict[tuple[Atom, ...], float] = {}
+        for node in self._marked:
+            var = 0.0
+            for key in node.keys:
+                one = odds[key]
+                if isinstance(one, tuple):
+                    if one not in spread:
+                        spread[one] = merged(list(one)).var
+                    var += spread[one]
             if var > 0:
-                wide.append((var, node.id))
+                wide.append((var * (node.weight / len(node.keys)) ** 2, node.id))
         wide.sort()
         if len(wide) > 2:
             wide = wide[-1:] if 2 * wide[-1][0] > sum([var for var, _ in wide]) else []
         return {name for _, name in wide}
 
     def _group(
-        self, nodes: Sequence[ContractNode], odds: Mapping[Key, Odds | None], shaped: set[str]
+        self,
+        nodes: Sequence[ContractNode],
+        odds: Mapping[Key, Odds | None],
+        shaped: set[str],
+        share: float,
     ) -> list[Atom] | None:
         """The distribution of a group's score without what is below a bar of its members; None:
-        nothing applies.
+        nothing applies. `share`: of the whole, 0-1, where everything applies.
         """
+        counts: dict[tuple[Hashable, float], int] = {}
+        first: dict[Hashable, ContractNode] = {}
+        for node in nodes:
+            kind = self._kind(node, odds, shaped)
+            counts[kind, node.weight] = counts.get((kind, node.weight), 0) + 1
+            first.setdefault(kind, node)
+        weights = sum([max(node.weight, 0.0) for node in nodes])
+        found = {
+            kind: self._distribution(node, odds, shaped, share * max(node.weight, 0.0) / weights)
+            for kind, node in first.items()
+        }
         parts = [
-            (node, atoms)
-            for node in nodes
-            if (atoms := self._distribution(node, odds, shaped)) is not None
+            (weight, atoms, count)
+            for (kind, weight), count in counts.items()
+            if (atoms := found[kind]) is not None
         ]
-        total = sum(node.weight for node, _ in parts if node.weight > 0)
+        total = sum([count * weight for weight, _, count in parts if weight > 0])
         if total <= 0:
             return None
-        has_penalty = any(node.weight < 0 for node, _ in parts)
-        sums = [Atom(1.0, 0.0, 0.0)]
-        for node, atoms in sorted(parts, key=lambda part: len(part[1])):
-            share = node.weight / total
-            sums = _added(sums, [Atom(w, share * m, share * share * v) for w, m, v in atoms])
-        if has_penalty:
+        scaled = [
+            Part([Atom(w, part * m, part * part * v) for w, m, v in atoms], count)
+            for weight, atoms, count in parts
+            for part in (weight / total,)
+        ]
+        sums = summed(scaled, share=share)
+        if any(weight < 0 for weight, _, _ in parts):
             sums = [Atom(w, min(max(m, 0.0), 100.0), v) for w, m, v in sums]
         return sums
 
-    def _distribution(
+    def _kind(
         self, node: ContractNode, odds: Mapping[Key, Odds | None], shaped: set[str]
+    ) -> Hashable:
+        """Equal for nodes that are distributed alike."""
+        if node.children:
+            members: dict[Hashable, int] = {}
+            for child in node.children:
+                kind = self._kind(child, odds, shaped), child.weight
+                members[kind] = members.get(kind, 0) + 1
+            return self._shapes[node.id], frozenset(members.items())
+        found = tuple([odds[key] for key in node.keys])
+        return self._shapes[node.id], found, node.id if node.id in shaped else None
+
+    def _distribution(
+        self,
+        node: ContractNode,
+        odds: Mapping[Key, Odds | None],
+        shaped: set[str],
+        share: float,
     ) -> list[Atom] | None:
         if node.children:
-            atoms = self._group(node.children, odds, shaped)
+            fine = max(share, _NEAR_A_BAR) if node.bar > 0 else share
+            atoms = self._group(node.children, odds, shaped, fine)
         else:
             atoms = _leaf(node, odds)
         if atoms is None:
             return None
         if node.negate:
             atoms = [Atom(w, 100.0 - m, v) for w, m, v in atoms]
+        if all(atom.var <= 0 for atom in atoms):
+            return _points_above(atoms, node.bar, node.required)
         if node.keys:
             atoms = [part for atom in atoms for part in _capped(atom)]
         if node.id in shaped:
             atoms = [part for atom in atoms for part in _bins(atom, node.bar)]
         if node.bar > 0 or node.required:
             atoms = [
-                atom for one in atoms if (atom := _above(one, node.bar, node.required)).mass > 1e-12
+                atom
+                for one in atoms
+                if (atom := _above(one, node.bar, node.required)).mass > _LEAST_MASS
             ]
         if any(v > 0 for _, _, v in atoms) and node.id not in shaped and not node.children:
             atoms = [merged(atoms)]
@@ -300,7 +361,7 @@ def _leaf(node: ContractNode, odds: Mapping[Key, Odds | None]) -> list[Atom] | N
     """The mean of a criterion's items: every number of yes exactly, and the anchored ones as one
     sum on top.
     """
-    counts = [1.0]
+    alike: dict[float, int] = {}
     marked: list[Sequence[Atom]] = []
     size = 0
     for key in node.keys:
@@ -309,21 +370,21 @@ def _leaf(node: ContractNode, odds: Mapping[Key, Odds | None]) -> list[Atom] | N
             continue
         size += 1
         if isinstance(one, float):
-            no = 1.0 - one
-            counts = [a * no + b * one for a, b in zip([*counts, 0.0], [0.0, *counts], strict=True)]
+            alike[one] = alike.get(one, 0) + 1
         else:
             marked.append(one)
     if not size:
         return None
+    first, counts = coins(alike)
     if not marked:
-        return [Atom(p, 100.0 * k / size, 0.0) for k, p in enumerate(counts)]
+        return [Atom(p, 100.0 * k / size, 0.0) for k, p in enumerate(counts, first)]
     rest = marked[0]
     if len(marked) > 1:
         ones = [merged(list(atoms)) for atoms in marked]
         rest = [Atom(1.0, sum([one.mean for one in ones]), sum([one.var for one in ones]))]
     return [
         Atom(p * w, (100.0 * k + m) / size, v / (size * size))
-        for k, p in enumerate(counts)
+        for k, p in enumerate(counts, first)
         for w, m, v in rest
         if p * w > 1e-9
     ]
@@ -337,13 +398,16 @@ def _capped(atom: Atom) -> list[Atom]:
     return [one for one in (inside, Atom(atom.mass - inside.mass, 100.0, 0.0)) if one.mass > 0]
 
 
+def _points_above(atoms: list[Atom], bar: float, strictly: bool) -> list[Atom]:
+    if bar <= 0 and not strictly:
+        return atoms
+    least = max(bar - _CLOSE, _CLOSE) if strictly else bar - _CLOSE
+    return [one for one in atoms if one[1] >= least and one[0] > _LEAST_MASS]
+
+
 def _above(atom: Atom, bar: float, strictly: bool) -> Atom:
     if atom.var <= 0:
-        is_met = (
-            atom.mean > _CLOSE and atom.mean >= bar - _CLOSE
-            if strictly
-            else atom.mean >= bar - _CLOSE
-        )
+        is_met = bool(_points_above([atom], bar, strictly))
         return atom if is_met else Atom(0.0, atom.mean, 0.0)
     if (bar - atom.mean) ** 2 > 36.0 * atom.var:
         return atom if atom.mean > bar else Atom(0.0, atom.mean, 0.0)
@@ -351,9 +415,10 @@ def _above(atom: Atom, bar: float, strictly: bool) -> Atom:
 
 
 def _reaching(atom: Atom, bar: float) -> float:
-    if atom.var <= 1e-12:
-        return atom.mass if atom.mean >= bar - _CLOSE else 0.0
-    return atom.mass * below((atom.mean - bar) / sqrt(atom.var))
+    mass, mean, var = atom
+    if var <= 1e-12:
+        return mass if mean >= bar - _CLOSE else 0.0
+    return mass * below((mean - bar) / sqrt(var))
 
 
 def _points_of(atom: Atom) -> list[Atom]:
@@ -361,6 +426,17 @@ def _points_of(atom: Atom) -> list[Atom]:
     if atom.var <= 0:
         return [atom]
     return [Atom(mass, mean, 0.0) for part in _capped(atom) for mass, mean, _ in _bins(part, 0.0)]
+
+
+def _near_as_one(points: Sequence[Atom]) -> list[Atom]:
+    """Points of answers on a scale, those within a tenth as one: nothing tells them apart."""
+    masses: dict[int, float] = {}
+    sums: dict[int, float] = {}
+    for mass, mean, _ in points:
+        place = round(10.0 * mean)
+        masses[place] = masses.get(place, 0.0) + mass
+        sums[place] = sums.get(place, 0.0) + mass * mean
+    return [Atom(mass, sums[place] / mass, 0.0) for place, mass in masses.items()]
 
 
 def _bins(atom: Atom, bar: float) -> list[Atom]:
@@ -376,48 +452,3 @@ def _bins(atom: Atom, bar: float) -> list[Atom]:
         for a, b in zip(edges, [*edges[1:], inf], strict=True)
         if (one := cut(atom, a, b)).mass > 0
     ]
-
-
-def _added(left: list[Atom], right: list[Atom]) -> list[Atom]:
-    """The distribution of the sum of two independent parts."""
-    pitch = _pitch(left) or _pitch(right)
-    if pitch and _pitch(left) in (0.0, pitch) and _pitch(right) in (0.0, pitch):
-        return _convolved(left, right, pitch)
-    found: dict[tuple[float, float], float] = {}
-    for w1, m1, v1 in left:
-        for w2, m2, v2 in right:
-            place = (round(m1 + m2, 6), v1 + v2)
-            found[place] = found.get(place, 0.0) + w1 * w2
-    atoms = [Atom(w, m, v) for (m, v), w in found.items()]
-    return atoms if len(atoms) <= _MOST else _coarser(atoms)
-
-
-def _pitch(atoms: list[Atom]) -> float | None:
-    """The step between values that are evenly spaced, 0 for one value; None where they are not."""
-    first = atoms[0].mean if atoms else 0.0
-    step = round(atoms[1].mean - first, 9) if len(atoms) > 1 else 0.0
-    for k, (_, mean, var) in enumerate(atoms):
-        if var or abs(mean - first - k * step) > _CLOSE:
-            return None
-    return step
-
-
-def _convolved(left: list[Atom], right: list[Atom], pitch: float) -> list[Atom]:
-    if not left or not right:
-        return []
-    first = left[0].mean + right[0].mean
-    masses = [0.0] * (len(left) + len(right) - 1)
-    for i, (w1, _, _) in enumerate(left):
-        for j, (w2, _, _) in enumerate(right, i):
-            masses[j] += w1 * w2
-    return [Atom(w, first + pitch * k, 0.0) for k, w in enumerate(masses)]
-
-
-def _coarser(atoms: list[Atom]) -> list[Atom]:
-    """Neighbours merged, by mean and variance."""
-    low, high = min(a.mean for a in atoms), max(a.mean for a in atoms)
-    width = (high - low) / (_MOST // 2) or 1.0
-    slices: dict[int, list[Atom]] = {}
-    for atom in atoms:
-        slices.setdefault(int((atom.mean - low) / width), []).append(atom)
-    return [merged(slices[place]) for place in sorted(slices)]

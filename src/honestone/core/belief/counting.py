@@ -1,29 +1,53 @@
-"""P(contract met) where every item is answered yes or no: the exact distribution of a count.
+"""Distributions of counts and of sums, and P(contract met) where every item is answered yes or no.
 
 Most rubrics are flat lists of such items. Their scores lie on a grid of whole steps, many items
 have the same probability, and most of a distribution's tail is nothing; that makes an exact answer
 some hundred times cheaper than `contract`, which knows every kind of rubric. Where the grid would be
 too fine, or a rubric has anchors, penalties, groups or negations, `CountedContract.of` gives None.
+`summed` is for those: parts that are alike are added as one, and many unequal ones on a grid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, lcm, lgamma, log, log1p, sqrt
+from itertools import pairwise
+from math import exp, inf, lcm, lgamma, log, log1p, prod, sqrt
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from honestone.core.belief.normal import Atom, merged
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 
 # Steps from 0 to full marks that a rubric may have.
 _FINEST: Final = 4_000
 # A tail of a distribution that is left out.
 _TAIL: Final = 1e-13
+# The same where sums are rounded.
+_ROUGH_TAIL: Final = 1e-9
 # Standard deviations from the mean within which all that matters is.
 _DEVIATIONS: Final = 9.0
+# Steps of a grid on which every sum of unequal parts lies exactly; with more, sums are rounded to
+# one of so many steps: at least, and at most of few parts, and of many.
+_EXACT: Final = 1_024
+_FEWEST_STEPS: Final = 64
+_FEW_STEPS: Final = 256
+_MANY_STEPS: Final = 512
+_FEW_PARTS: Final = 16
+# How much finer than the whole a part of it is worked out.
+_FINER: Final = 4
+# Sums that are each worked out, where no grid is exact.
+_MOST_SUMS: Final = 256
+# Parts that may keep the widths of their atoms, as of answers on a scale; of more the mean width
+# counts.
+_MOST_WIDE: Final = 2
+# Distances that differ by less, in points, are equal.
+_EQUAL: Final = 1e-7
+# Atoms that a distribution may have before neighbours are merged.
+_MOST_ATOMS: Final = 192
 
 H = TypeVar("H", bound=Hashable)
 
@@ -68,7 +92,8 @@ class CountedContract(Struct, frozen=True):
         total = sum((one.weight for one in rubric.criteria), Fraction(0))
         worths = [one.weight / total / len(one.items) for one in rubric.criteria]
         grid = lcm(*[worth.denominator for worth in worths])
-        if grid > _FINEST:
+        states = prod([len(one.items) + 1 for one in rubric.criteria])
+        if grid > _FINEST or (grid > _EXACT and states <= _MOST_SUMS):
             return None
         parts: list[tuple[PartShape, tuple[Key, ...]]] = []
         free: dict[int, list[Key]] = {}
@@ -187,12 +212,16 @@ def convolved(left: Sequence[float], right: Sequence[float]) -> list[float]:
         left, right = right, left
     size = len(left)
     product = [0.0] * (size + len(right) - 1)
+    is_empty = True
     for place, chance in enumerate(right):
         if chance > 0.0:
-            product[place : place + size] = [
-                old + chance * new
-                for old, new in zip(product[place : place + size], left, strict=True)
-            ]
+            span = slice(place, place + size)
+            if is_empty:
+                product[span] = [chance * new for new in left]
+            else:
+                rows = zip(product[span], left, strict=True)
+                product[span] = [old + chance * new for old, new in rows]
+            is_empty = False
     return product
 
 
@@ -212,3 +241,217 @@ def _on_grid(counts: Counts) -> Counts:
     grid = [0.0] * ((len(counts.chances) - 1) * counts.step + 1)
     grid[:: counts.step] = counts.chances
     return Counts(counts.first, 1, grid)
+
+
+def coins(alike: Mapping[float, int]) -> tuple[int, Sequence[float]]:
+    """The first number of yes with a weight that matters, and P of it and those that follow.
+    `alike`: how many items have each probability of yes.
+    """
+    first, found = 0, [1.0]
+    for chance, count in alike.items():
+        start, more = binomial(count, chance)
+        first, found = first + start, convolved(found, more)
+    return first, found
+
+
+# ------------------------------------------------------------------------------------------------------------
+# sums of unequal parts
+
+
+class Part(NamedTuple):
+    """Independent parts of a sum: so many that have the same distribution."""
+
+    atoms: Sequence[Atom]
+    times: int
+
+
+def summed(parts: Iterable[Part], *, share: float = 1.0) -> list[Atom]:
+    """The distribution of the sum of independent parts; empty where a part is. Exact where they are
+    points on a grid, or few; of many unequal ones rounded to the steps of a grid, but for its ends.
+    `share`: which part (0-1) of another sum it is; of a small one fewer steps do.
+    """
+    mass, mean, var = 1.0, 0.0, 0.0
+    points: list[Part] = []
+    wide: list[Part] = []
+    for part in parts:
+        atoms, count = part
+        if not atoms:
+            return []
+        if len(atoms) > 1 and _span(atoms) > 0.0:
+            (wide if _is_uneven(atoms) else points).append(part)
+        else:
+            own = merged(list(atoms))
+            mass, mean, var = mass * own.mass**count, mean + count * own.mean, var + count * own.var
+    if sum([count for _, count in wide]) > _MOST_WIDE:
+        points, wide = points + wide, []
+    var += sum([count * _mean_var(atoms) for atoms, count in points])
+    most = _FEW_STEPS if len(points) <= _FEW_PARTS else _MANY_STEPS
+    steps = min(max(int(_FINER * share * _MANY_STEPS), _FEWEST_STEPS), most)
+    exact = _EXACT if share >= 1.0 else 0
+    sums = [Atom(mass * own, mean + at, var) for at, own in _sum_of_points(points, steps, exact)]
+    for atoms, count in wide:
+        for _ in range(count):
+            sums = _added(_coarser(sums) if len(sums) > _MOST_ATOMS else sums, atoms)
+    return sums
+
+
+def _is_uneven(atoms: Sequence[Atom]) -> bool:
+    """Whether some of them are wider than others."""
+    least = min([v for _, _, v in atoms])
+    return any(v - least > 1e-9 for _, _, v in atoms)
+
+
+def _mean_var(atoms: Sequence[Atom]) -> float:
+    total = sum([w for w, _, _ in atoms])
+    return sum([w * v for w, _, v in atoms]) / total if total > 0.0 else 0.0
+
+
+# A value, and its probability.
+_Point: TypeAlias = tuple[float, float]
+
+
+def _sum_of_points(parts: Sequence[Part], steps: int, exact: int) -> list[_Point]:
+    """Of many unequal parts on so many steps, if no grid of `exact` steps has every sum."""
+    if sum([count for _, count in parts]) < 2:
+        return _every_sum(parts)
+    span = sum([count * _span(atoms) for atoms, count in parts])
+    step = _common_step(parts, least=span / max(steps, exact))
+    if step is not None:
+        return _on_one_grid(_rows(parts, _EQUAL), step)
+    states = [len(atoms) ** count for atoms, count in parts]
+    if sum(states) <= _MOST_SUMS and prod(states) <= _MOST_SUMS:
+        return _every_sum(parts)
+    step = span / steps
+    return _with_ends(_on_one_grid(_rows(parts, step), step, _ROUGH_TAIL), parts)
+
+
+def _every_sum(parts: Iterable[Part]) -> list[_Point]:
+    found = [(0.0, 1.0)]
+    for atoms, count in parts:
+        for _ in range(count):
+            found = [(at + m, mass * w) for w, m, _ in atoms for at, mass in found]
+    return found
+
+
+def _span(atoms: Sequence[Atom]) -> float:
+    means = [mean for _, mean, _ in atoms]
+    return max(means) - min(means)
+
+
+def _common_step(parts: Iterable[Part], least: float) -> float | None:
+    """The largest step of which all distances are multiples; None where it is below `least`."""
+    step = 0.0
+    for gap in _gaps(parts):
+        other = gap
+        while other > _EQUAL:
+            rest = step % other
+            step, other = other, 0.0 if other - rest < _EQUAL else rest
+            if _EQUAL < other < least:
+                return None
+        if step < least:
+            return None
+    return step
+
+
+def _gaps(parts: Iterable[Part]) -> Iterator[float]:
+    """The distances between the points of each part."""
+    for atoms, _ in parts:
+        means = sorted([mean for _, mean, _ in atoms])
+        yield from [after - one for one, after in pairwise(means) if after > one]
+
+
+def _rows(parts: Iterable[Part], unit: float) -> Iterator[list[_Point]]:
+    """The sum of each part. Parts of two points with the same probabilities whose distances are as
+    many units, about, are one part of the mean distance.
+    """
+    alike: dict[tuple[float, float, int], tuple[int, float, float]] = {}
+    for atoms, count in parts:
+        points = sorted([(mean, mass) for mass, mean, _ in atoms])
+        if len(points) > 2:
+            yield from [points] * count
+            continue
+        (low, no), (high, yes) = points
+        place = no, yes, round((high - low) / unit)
+        known, start, gaps = alike.get(place, (0, 0.0, 0.0))
+        alike[place] = known + count, start + count * low, gaps + count * (high - low)
+    for (no, yes, _), (count, start, gaps) in alike.items():
+        first, chances = binomial(count, yes / (no + yes))
+        whole, gap = (no + yes) ** count, gaps / count
+        yield [(start + k * gap, whole * one) for k, one in enumerate(chances, first)]
+
+
+def _on_one_grid(
+    rows: Iterable[Sequence[_Point]], step: float, tail: float = _TAIL
+) -> list[_Point]:
+    """The sum of independent rows, each rounded to steps from its likeliest value, in rising order.
+    `tail`: what is less probable at the ends is left out.
+    """
+    at, first, masses = 0.0, 0, [1.0]
+    for row in sorted(rows, key=len):
+        middle, _ = max(row, key=itemgetter(1))
+        places = [round((value - middle) / step) for value, _ in row]
+        low = places[0]
+        own = [0.0] * (places[-1] - low + 1)
+        for place, (_, mass) in zip(places, row, strict=True):
+            own[place - low] += mass
+        cut, masses = _without_tails(convolved(masses, own), tail)
+        at, first = at + middle, first + low + cut
+    return [(at + place * step, mass) for place, mass in enumerate(masses, first) if mass > 0.0]
+
+
+def _without_tails(masses: list[float], tail: float) -> tuple[int, list[float]]:
+    """How many were left out at the start, and the rest."""
+    first, last = 0, len(masses)
+    while first < last - 1 and masses[first] < tail:
+        first += 1
+    while last > first + 1 and masses[last - 1] < tail:
+        last -= 1
+    return first, masses[first:last]
+
+
+def _with_ends(sums: Sequence[_Point], parts: Sequence[Part]) -> list[_Point]:
+    """With the probabilities of the lowest and of the highest sum, which a bar may ask for exactly,
+    and no other sum there.
+    """
+    low, high, none, full, gap = 0.0, 0.0, 1.0, 1.0, inf
+    for atoms, count in parts:
+        points = sorted([(mean, mass) for mass, mean, _ in atoms])
+        (first, no), (last, yes) = points[0], points[-1]
+        low, none = low + count * first, none * no**count
+        high, full = high + count * last, full * yes**count
+        gap = min(gap, points[1][0] - first, last - points[-2][0])
+    inside = [(min(max(value, low + gap), high - gap), mass) for value, mass in sums]
+    inside = _less(_less(inside[::-1], full)[::-1], none)
+    return [(low, none), *inside, (high, full)]
+
+
+def _less(points: Sequence[_Point], mass: float) -> list[_Point]:
+    """Without so much, from the first on."""
+    found = []
+    for value, own in points:
+        taken = min(own, mass)
+        mass -= taken
+        if own > taken:
+            found.append((value, own - taken))
+    return found
+
+
+def _added(left: Sequence[Atom], right: Sequence[Atom]) -> list[Atom]:
+    """The distribution of the sum of two independent parts."""
+    found: dict[tuple[float, float], float] = {}
+    for w1, m1, v1 in left:
+        for w2, m2, v2 in right:
+            place = (round(m1 + m2, 6), v1 + v2)
+            found[place] = found.get(place, 0.0) + w1 * w2
+    atoms = [Atom(w, m, v) for (m, v), w in found.items()]
+    return atoms if len(atoms) <= _MOST_SUMS else _coarser(atoms)
+
+
+def _coarser(atoms: list[Atom]) -> list[Atom]:
+    """Neighbours merged, by mean and variance."""
+    low, high = min(a.mean for a in atoms), max(a.mean for a in atoms)
+    width = (high - low) / (_MOST_ATOMS // 2) or 1.0
+    slices: dict[int, list[Atom]] = {}
+    for atom in atoms:
+        slices.setdefault(int((atom.mean - low) / width), []).append(atom)
+    return [merged(slices[place]) for place in sorted(slices)]

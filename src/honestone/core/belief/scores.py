@@ -30,6 +30,8 @@ MUCH_SHARED: Final = 0.5
 # The share of the rest of a judge's error that stays with a version; the other half is new in every
 # look.
 OWN: Final = 0.5
+# Votes whose belief a model remembers.
+_MOST_KNOWN: Final = 5_000
 
 Row: TypeAlias = list[float]
 # The lower triangle of a symmetric matrix, row after row. One flat list: the sums over it are most
@@ -139,6 +141,17 @@ def belief_of(parts: list[Component]) -> ScoreBelief:
     )
 
 
+# Votes about one item: the number of a judge, and points.
+Votes: TypeAlias = tuple[tuple[int, float], ...]
+
+
+class SeenVotes(NamedTuple):
+    """What is believed after votes, and the log of their density."""
+
+    belief: ScoreBelief
+    log: float
+
+
 class ScoreModel(Struct, frozen=True, dict=True):
     """How judges are assumed to err: `sd` points a look, of whose square the share `rho` is common
     to the panel. Judges are numbered, those of the panel first.
@@ -177,6 +190,26 @@ class ScoreModel(Struct, frozen=True, dict=True):
             cov[place] = var
         cov[0] = START_SD * START_SD
         return belief_of([Component(1.0, [START_MEAN, *[0.0] * (size - 1)], cov)])
+
+    @cached_property
+    def _after(self) -> dict[Votes, SeenVotes]:
+        return {(): SeenVotes(self.start(), 0.0)}
+
+    def after(self, votes: Votes) -> SeenVotes:
+        """What is believed of an item after these votes. They are remembered: a further look of a
+        judge adds one, and items have the same.
+        """
+        known, rest = self._after, len(votes)
+        while votes[:rest] not in known:
+            rest -= 1
+        if len(known) > _MOST_KNOWN and rest < len(votes):
+            known.clear()
+            known[()], rest = SeenVotes(self.start(), 0.0), 0
+        found = known[votes[:rest]]
+        for place in range(rest, len(votes)):
+            belief, more = self.seen(found.belief, *votes[place])
+            found = known[votes[: place + 1]] = SeenVotes(belief, found.log + more)
+        return found
 
     def seen(self, belief: ScoreBelief, judge: int, vote: float) -> tuple[ScoreBelief, float]:
         """The belief after a judge's vote (points), and the log of the vote's density before it."""

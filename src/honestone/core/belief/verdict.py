@@ -223,6 +223,7 @@ class TextBelief:
         self._histories: dict[Key, History] = {}
         self._sure_of_code: tuple[float | None] | None = None
         self._scores: dict[tuple[Assumption, bool], Sequence[Atom]] = {}
+        self._unders: dict[Assumption, float] = {}
         self.looks: dict[str, int] = {}
 
     @property
@@ -272,6 +273,7 @@ class TextBelief:
             self.__dict__.pop(name, None)
         self._histories.clear()
         self._scores.clear()
+        self._unders.clear()
 
     def _see_one(self, key: Key, item: Item, answer: Answer, judge: str, held_out: bool) -> None:
         if key in self._anchored:
@@ -372,7 +374,7 @@ class TextBelief:
             [
                 weight * share_of_scores * self._under(one, scored)
                 for (one, weight), (share_of_scores, scored) in product(
-                    assumptions(self.tallies).items(), scores
+                    self._assumed.items(), scores
                 )
                 if weight * share_of_scores > NEGLIGIBLE
             ]
@@ -385,9 +387,18 @@ class TextBelief:
         bounds = self._bounds()
         if bounds is not None:
             return bounds
-        return sum(
-            [weight * self._under(assumption, scored) for weight, scored in self._score_members()]
-        )
+        # It says nothing of marks on a scale.
+        key = assumption if self.tallies else ANY
+        if key not in self._unders:
+            self._unders[key] = sum(
+                [weight * self._under(key, scored) for weight, scored in self._score_members()]
+            )
+        return self._unders[key]
+
+    @property
+    def _assumed(self) -> Mapping[Assumption, float]:
+        """What may be so of judges and items, each with its probability."""
+        return assumptions(self.tallies) if self.tallies else {ANY: 1.0}
 
     @property
     def is_by_score(self) -> bool:
@@ -401,13 +412,13 @@ class TextBelief:
         """Every score (0-100) that its true answers may come to if an assumption is so, with its
         probability; `is_met`: where they meet the contract.
         """
-        key = assumption, is_met
+        key = (assumption if self.tallies else ANY), is_met
         if key not in self._scores:
             contract = self._shape.contract if is_met else self._shape.without_bars
             self._scores[key] = [
                 atom._replace(mass=weight * atom.mass)
                 for weight, scored in self._score_members()
-                for atom in contract.scores(self._odds(assumption, scored))
+                for atom in contract.scores(self._odds(key[0], scored))
             ]
         return self._scores[key]
 
@@ -417,7 +428,7 @@ class TextBelief:
         answers tells little when it is asked again. Scores of an anchored item are as if each look
         were a draw of its own.
         """
-        assumed = assumptions(self.tallies) if self.tallies else {ANY: 1.0}
+        assumed = self._assumed
         counts: dict[tuple[History, tuple[int, int]], int] = {}
         for key in self._yes_no:
             yes, no = self._counts.get(key, {}).get((judge, False), (0, 0))
@@ -495,7 +506,7 @@ class TextBelief:
         then._counts = {**self._counts, **rows}
         then._away, then.looks = dict(self._away), dict(self.looks)
         then._points = {key: list(rows) for key, rows in self._points.items()}
-        then._histories, then._scores = {}, {}
+        then._histories, then._scores, then._unders = {}, {}, {}
         then.see(judge, marks)
         return then
 
@@ -509,8 +520,7 @@ class TextBelief:
             return None
         overall, criteria = 0.0, dict[str, float]()
         # Weights do not sum to 1 exactly, and what code answers is exact.
-        assumed = assumptions(self.tallies) if self.tallies else {ANY: 1.0}
-        members = product(assumed.items(), self._score_members())
+        members = product(self._assumed.items(), self._score_members())
         for (one, weight), (share_of_scores, scored) in members:
             odds = self._odds(one, scored)
             found, whole = self._shape.contract.moments(
@@ -569,19 +579,17 @@ class TextBelief:
         if not self._anchored:
             return [(1.0, {})]
         judges = {judge: number for number, judge in enumerate(self.looks)}
+        votes = {
+            key: tuple([(judges[who], points) for who, _, points in self._points.get(key, ())])
+            for key in self._anchored
+        }
         members: list[tuple[float, Mapping[Key, ScoreBelief]]] = []
         logs = []
         for sd in SDS:
-            model = ScoreModel(sd, SHARED_OF_SCORES, max(len(judges), 1), 0)
-            total, found = 0.0, {}
-            for key in self._anchored:
-                belief = model.start()
-                for judge, _, points in self._points.get(key, []):
-                    belief, one = model.seen(belief, judges[judge], points)
-                    total += one
-                found[key] = belief
-            logs.append(total)
-            members.append((0.0, found))
+            after = _score_model(sd, max(len(judges), 1)).after
+            known = {own: after(own) for own in set(votes.values())}
+            members.append((0.0, {key: known[own].belief for key, own in votes.items()}))
+            logs.append(sum([known[own].log for own in votes.values()]))
         top = max(logs)
         weights = [exp(one - top) for one in logs]
         whole = sum(weights)
@@ -590,6 +598,12 @@ class TextBelief:
             for weight, (_, found) in zip(weights, members, strict=True)
             if weight > NEGLIGIBLE * whole
         ]
+
+
+@lru_cache(maxsize=64)
+def _score_model(sd: float, judges: int) -> ScoreModel:
+    """One for all texts, since it remembers what votes come to."""
+    return ScoreModel(sd, SHARED_OF_SCORES, judges, 0)
 
 
 class _NextAnswer(NamedTuple):

@@ -1,0 +1,193 @@
+"""What a belief about a large rubric costs, in steps of arithmetic and never in time, and that what
+saves them changes no probability that matters.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.core.strategies import checklist, group, percent, rubric, yes_no
+
+from honestone.core.belief import counting
+from honestone.core.belief.contract import ContractModel, Odds
+from honestone.core.belief.counting import Part, summed
+from honestone.core.belief.normal import Atom
+from honestone.core.belief.scores import ScoreModel
+from honestone.core.belief.verdict import TextBelief
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Criterion, Key, Rubric
+
+SIZE = 300
+# Products of two probabilities that a look at 300 items may take: as many as 20 ms has room for.
+MOST_STEPS = 600_000
+
+
+def weights(seed: int) -> Iterator[float]:
+    drawn = random.Random(seed)
+    while True:
+        yield drawn.randint(1, 997) / 10
+
+
+def named(count: int, weighed: bool = True, **more: object) -> list[Criterion]:
+    own = weights(count)
+    return [yes_no(f"p{n}", weight=next(own) if weighed else 1, **more) for n in range(count)]  # type: ignore[arg-type]
+
+
+def in_groups(leaves: Sequence[Criterion], **more: object) -> list[Criterion]:
+    own = weights(7)
+    return [
+        group(f"g{n}", *leaves[n : n + 10], weight=next(own), **more)  # type: ignore[arg-type]
+        for n in range(0, len(leaves), 10)
+    ]
+
+
+SHAPES: Mapping[str, Rubric] = {
+    "weights": rubric(*named(SIZE), threshold="87.5"),
+    "required": rubric(*named(SIZE, required=True), threshold="87.5"),
+    "negated": rubric(*named(SIZE, negate=True), threshold="87.5"),
+    "penalties": rubric(
+        *named(200), *[yes_no(f"n{n}", weight=-0.5) for n in range(100)], threshold=80
+    ),
+    "groups": rubric(*in_groups(named(SIZE, weighed=False)), threshold="87.5", floor=60),
+    "weights in groups": rubric(*in_groups(named(SIZE)), threshold="87.5"),
+    "may not apply": rubric(*named(SIZE, may_not_apply=True), threshold="87.5"),
+    "lists": rubric(
+        *[
+            checklist(f"l{n}", [f"i{k}" for k in range(30)], weight=own, negate=n % 2 == 0)
+            for n, own in zip(range(10), weights(3), strict=False)
+        ],
+        threshold=80,
+        floor=60,
+    ),
+}
+
+
+def looks(of: Rubric, count: int, points: bool = False) -> list[Ballot]:
+    """One of each judge, of which one mark in seven is misread."""
+    drawn = random.Random(1)
+    bad = of.bad_keys
+    keys = [key for key, _ in of.questions()]
+    truth = {key: drawn.random() < 0.9 for key in keys}
+
+    def mark(key: Key, place: int) -> Mark:
+        if points:
+            return Mark(20.0 * drawn.randint(2, 5))
+        good = truth[key] != (drawn.random() < 0.15)
+        is_away = place % 20 == 0 and of.criteria[0].items and of.criteria[0].items[0].may_not_apply
+        return Mark("na") if is_away else Mark(good != (key in bad))
+
+    return [
+        Ballot(judge=f"j{n}", marks={key: mark(key, place) for place, key in enumerate(keys)})
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_look_at_three_hundred_items_takes_few_steps(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of, taken = SHAPES[shape], 0
+    plain = counting.convolved
+
+    def counted(left: Sequence[float], right: Sequence[float]) -> list[float]:
+        nonlocal taken
+        shorter, longer = sorted((left, right), key=len)
+        taken += len(longer) * sum(one > 0.0 for one in shorter)
+        return plain(left, right)
+
+    monkeypatch.setattr(counting, "convolved", counted)
+    chance = TextBelief(of).see_all(looks(of, 3)).probability
+    assert chance is not None and 0.0 < chance < 1.0
+    assert taken <= MOST_STEPS
+
+
+def test_votes_on_a_scale_are_taken_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items with the same votes share what they come to, and a further look adds one vote to each."""
+    of = rubric(*[percent(f"p{n}") for n in range(SIZE)])
+    ballots, taken = looks(of, 4, points=True), 0
+    plain = ScoreModel.seen
+
+    def counted(self: ScoreModel, *given: object) -> object:
+        nonlocal taken
+        taken += 1
+        return plain(self, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ScoreModel, "seen", counted)
+    assert TextBelief(of).see_all(ballots[:3]).probability is not None
+    assert taken <= 4 * (4 + 16 + 64)
+    taken = 0
+    again = Ballot(judge="j0#2", draw_of="j0", marks=ballots[3].marks)
+    assert TextBelief(of).see_all([*ballots[:3], again]).probability is not None
+    assert taken <= 4 * 256
+
+
+def of_every_state(of: Rubric, met: Sequence[float]) -> float:
+    """By weight alone, where nothing but the threshold has a bar."""
+    worths = [one.weight for one in of.criteria]
+    least = of.threshold * sum(worths, Fraction(0))
+    sums: dict[Fraction, float] = {Fraction(0): 1.0}
+    for worth, chance in zip(worths, met, strict=True):
+        then: dict[Fraction, float] = {}
+        for at, mass in sums.items():
+            then[at] = then.get(at, 0.0) + mass * (1.0 - chance)
+            then[at + worth] = then.get(at + worth, 0.0) + mass * chance
+        sums = then
+    return sum(mass for at, mass in sums.items() if at >= least)
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(
+    st.integers(0, 10_000),
+    st.integers(9, 24),
+    st.sampled_from((50, 80, 95, 100)),
+    st.lists(st.floats(0.02, 0.98), min_size=1, max_size=4),
+)
+def test_unequal_weights_are_nearly_as_by_every_state(
+    seed: int, count: int, threshold: int, chances: list[float]
+) -> None:
+    """Rounded to a grid where there are many; exact where every item is needed."""
+    own = weights(seed)
+    of = rubric(*[yes_no(f"p{n}", weight=next(own)) for n in range(count)], threshold=threshold)
+    met = [chances[n % len(chances)] for n in range(count)]
+    odds: dict[Key, Odds | None] = {(f"p{n}", f"p{n}"): chance for n, chance in enumerate(met)}
+    found = ContractModel(of, margin=0.0).probability(odds)
+    if threshold == 100:
+        assert found == pytest.approx(prod(met), abs=1e-9)
+    else:
+        assert found == pytest.approx(of_every_state(of, met), abs=0.04)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.tuples(st.floats(0.01, 1), st.floats(0, 100)), min_size=1, max_size=4),
+            st.integers(1, 3),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_a_sum_has_the_mass_and_the_mean_of_its_parts(
+    drawn: list[tuple[list[tuple[float, float]], int]],
+) -> None:
+    parts = [
+        Part([Atom(mass / 4, mean, 0.0) for mass, mean in atoms], count) for atoms, count in drawn
+    ]
+    found = summed(parts)
+    whole = prod(sum(one.mass for one in atoms) ** count for atoms, count in parts)
+    mean = sum(
+        count * sum(one.mass * one.mean for one in atoms) / sum(one.mass for one in atoms)
+        for atoms, count in parts
+    )
+    span = sum(count * 100 for _, count in parts)
+    assert sum(one.mass for one in found) == pytest.approx(whole, abs=1e-6)
+    own = sum(one.mass * one.mean for one in found)
+    assert own == pytest.approx(whole * mean, abs=1e-4 + whole * span / 100)
