@@ -419,7 +419,7 @@ def test_a_sentence_is_about_what_was_decided(chance: float, percent: int) -> No
 
 
 def test_the_verdict_is_the_probabilitys_where_a_bar_is_asked_for() -> None:
-    """And a reason says that the mean comes to another one."""
+    """And a reason says that the marks come to another one."""
     answers = [[True] * 8 for _ in range(6)]
     for place, one in enumerate(answers):
         one[place] = False

@@ -20,7 +20,7 @@ from honestone.core.belief.counting import Part, summed
 from honestone.core.belief.normal import Atom
 from honestone.core.belief.scores import ScoreModel
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.ballot import NOT_APPLICABLE, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 
 SIZE = 300
@@ -80,7 +80,7 @@ def looks(of: Rubric, count: int, points: bool = False) -> list[Ballot]:
             return Mark(20.0 * drawn.randint(2, 5))
         good = truth[key] != (drawn.random() < 0.15)
         is_away = place % 20 == 0 and of.criteria[0].items and of.criteria[0].items[0].may_not_apply
-        return Mark("na") if is_away else Mark(good != (key in bad))
+        return Mark(NOT_APPLICABLE) if is_away else Mark(good != (key in bad))
 
     return [
         Ballot(judge=f"j{n}", marks={key: mark(key, place) for place, key in enumerate(keys)})

@@ -115,6 +115,10 @@ class ContractModel:
             else min(sum([_reaching(atom, self.threshold) for atom in found]), 1.0)
         )
 
+    def applies(self, away: Collection[Key]) -> bool:
+        """Whether anything that carries weight applies where these items do not."""
+        return _apply(self.top, away)
+
     @property
     def has_bars(self) -> bool:
         """Whether anything but the score of the whole has a bar."""
@@ -334,6 +338,14 @@ def _anchored_share(criterion: Criterion) -> float:
     """Which part of a criterion's items judges mark on a scale."""
     items = [item for one, _ in criterion.walk() for item in one.items]
     return sum(item.anchors is not None for item in items) / len(items)
+
+
+def _apply(nodes: Sequence[ContractNode], away: Collection[Key]) -> bool:
+    return any(
+        node.weight > 0
+        and (_apply(node.children, away) or any(key not in away for key in node.keys))
+        for node in nodes
+    )
 
 
 def _all(nodes: Sequence[ContractNode]) -> list[ContractNode]:

@@ -104,10 +104,19 @@ class Looking(Struct, kw_only=True):
         enough = self.count >= LEAST_LOOKS and len(self.looks) >= self.needed
         return enough and belief.outcome is not Outcome.INCONCLUSIVE
 
+    @property
+    def is_void(self) -> bool:
+        """Whether no look will decide it: judges whose answers the quorum needs give none, or those
+        that had to look say that nothing applies.
+        """
+        if len(self.looks) < self.needed:
+            return self.count > 0 and not self.is_short
+        return self.count >= LEAST_LOOKS and self.belief is None
+
     def next_looks(self) -> list[str]:
         """Judges to ask now, two at once where no one has looked yet; nothing where it is over."""
         left = self.most - self.count
-        if left <= 0 or self.is_decided:
+        if left <= 0 or self.is_decided or self.is_void:
             return []
         wanted = min(max(LEAST_LOOKS - self.count, 1), left)
         counts = {one.id: len(self.looks.get(one.id, ())) for one in self.judges}

@@ -286,7 +286,7 @@ def believed(gate: Verdict, belief: StatedBelief | None) -> Verdict:
         return Verdict(outcome, (sentence,), lacks_answers=lacks, is_undecided=not lacks)
     if outcome is gate.outcome:
         return gate if outcome is Outcome.PASS else Verdict(outcome, (*gate.reasons, sentence))
-    return _against_the_mean(outcome, gate, sentence)
+    return _against_the_marks(outcome, gate, sentence)
 
 
 def likelier(gate: Verdict, belief: StatedBelief | None) -> Verdict:
@@ -297,11 +297,13 @@ def likelier(gate: Verdict, belief: StatedBelief | None) -> Verdict:
         return gate
     outcome = Outcome.PASS if belief.probability >= EVEN else Outcome.FAIL
     return (
-        gate if outcome is gate.outcome else _against_the_mean(outcome, gate, sure_sentence(belief))
+        gate
+        if outcome is gate.outcome
+        else _against_the_marks(outcome, gate, sure_sentence(belief))
     )
 
 
-def _against_the_mean(outcome: Outcome, gate: Verdict, sentence: str) -> Verdict:
+def _against_the_marks(outcome: Outcome, gate: Verdict, sentence: str) -> Verdict:
     by_marks = "; ".join(gate.reasons) or "every bar is reached"
     return Verdict(
         outcome, (f"by the marks alone, which decide nothing here: {by_marks}", sentence)
@@ -378,7 +380,7 @@ def percent_words(share: float) -> str:
 
 def _grounds_words(belief: StatedBelief) -> str:
     if belief.looks == 0:
-        return "code alone decides"
+        return "code alone decides" if belief.rests_on else "nothing can fail"
     judges = _counted(belief.judges, "judge")
     if belief.looks == belief.judges:
         return f"{judges}, one look each" if belief.judges > 1 else "1 judge, one look"
@@ -387,7 +389,7 @@ def _grounds_words(belief: StatedBelief) -> str:
 
 def _after_words(belief: StatedBelief) -> str:
     if belief.looks == 0:
-        return "by code alone"
+        return "by code alone" if belief.rests_on else "since nothing can fail"
     return f"after {_counted(belief.looks, 'look')} of {_counted(belief.judges, 'judge')}"
 
 
@@ -404,7 +406,7 @@ def doubt(outcome: Outcome | str, belief: StatedBelief | None, *, bar: str = "95
         return f"only {sure_percent(belief)} that {belief.subject}: --sure {bar} asks on"
     if verdict == str(Outcome.FAIL) and belief.probability > CONTRADICTS:
         return (
-            f"the mean of the marks fails, and it is {sure_percent(belief)} that"
+            f"by the marks alone it fails, and it is {sure_percent(belief)} that"
             f" {belief.subject}: --sure {bar} asks on"
         )
     return ""

@@ -8,7 +8,7 @@ and `ContractModel` adds them up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
 from itertools import product
@@ -269,7 +269,7 @@ class TextBelief:
 
     def _changed(self) -> None:
         """What was worked out from fewer answers is forgotten."""
-        for name in ("probability", "tallies", "signature"):
+        for name in ("probability", "tallies", "signature", "_gone"):
             self.__dict__.pop(name, None)
         self._histories.clear()
         self._scores.clear()
@@ -289,12 +289,12 @@ class TextBelief:
     @cached_property
     def probability(self) -> float | None:
         """The probability (0-1) that the contract is met. Exactly 0 or 1 where code alone decides;
-        None where it does not and no judge answered.
+        None where it does not and no judge answered, or where nothing applies.
         """
         bounds = self._bounds()
         if bounds is not None:
             return bounds
-        if not self.looks:
+        if not self.looks or not self.applies:
             return None
         return uncertain(self._mixed())
 
@@ -345,7 +345,22 @@ class TextBelief:
         ]
 
     def _is_away(self, key: Key) -> bool:
-        return self._away.get(key, 0) > 0
+        return key in self._gone
+
+    @cached_property
+    def _gone(self) -> Collection[Key]:
+        """Items that do not apply, as most looks say. Where that would leave nothing, those of which
+        no look says otherwise: what one judge answered can be met or not.
+        """
+        most = {key for key, count in self._away.items() if count > 0}
+        if not most or self._shape.contract.applies(most):
+            return most
+        return most - self._counts.keys() - self._points.keys() - self._known.keys()
+
+    @property
+    def applies(self) -> bool:
+        """Whether anything of the rubric applies, by what was answered."""
+        return not self._gone or self._shape.contract.applies(self._gone)
 
     def history(self, key: Key) -> History:
         """Who answered what about a yes/no item, in a fixed order."""

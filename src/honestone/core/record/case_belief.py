@@ -195,6 +195,7 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
     def _of_text(self, text: TextBelief, *, is_short: bool) -> CaseBelief:
         if not is_statable(self.case):
             return CaseBelief(self.case.id, text, is_short=True)
+        is_short = is_short or not text.applies
         return CaseBelief(self.case.id, text, is_short=is_short, is_turned=is_turned(self.case))
 
     def _mean(self, numbers: Sequence[int]) -> CaseBelief:
@@ -214,7 +215,8 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
         if is_begun and text.probability in (0.0, 1.0):
             looked = [CaseBelief(id, text)] if text.looks else []
             return CaseBelief.sure(id, passes=text.probability == 1.0, others=looked)
-        return CaseBelief(id, text, is_short=not all(map(self._is_scored, given)), ends=ends)
+        is_short = not text.applies or not all(map(self._is_scored, given))
+        return CaseBelief(id, text, is_short=is_short, ends=ends)
 
     def _best(self, numbers: Sequence[int]) -> CaseBelief:
         rest = list(self.deciding(numbers))
