@@ -122,6 +122,11 @@ def _log_by_share(
     }
 
 
+def _assumed(tallies: Sequence[ItemTally]) -> Mapping[Assumption, float]:
+    """The same of one text; any of them, where no item is answered with yes or no."""
+    return assumptions(tallies) if tallies else {ANY: 1.0}
+
+
 def uncertain(chance: float) -> float:
     """The probability, short of the certainty that code alone gives."""
     return min(max(chance, CLOSE), 1.0 - CLOSE)
@@ -341,11 +346,8 @@ class TextBelief:
         return [
             key
             for key in self._questions
-            if key not in self._anchored and key not in self._known and not self._is_away(key)
+            if key not in self._anchored and key not in self._known and key not in self._gone
         ]
-
-    def _is_away(self, key: Key) -> bool:
-        return key in self._gone
 
     @cached_property
     def _gone(self) -> Collection[Key]:
@@ -389,7 +391,7 @@ class TextBelief:
             [
                 weight * share_of_scores * self._under(one, scored)
                 for (one, weight), (share_of_scores, scored) in product(
-                    self._assumed.items(), scores
+                    _assumed(self.tallies).items(), scores
                 )
                 if weight * share_of_scores > NEGLIGIBLE
             ]
@@ -411,16 +413,11 @@ class TextBelief:
         return self._unders[key]
 
     @property
-    def _assumed(self) -> Mapping[Assumption, float]:
-        """What may be so of judges and items, each with its probability."""
-        return assumptions(self.tallies) if self.tallies else {ANY: 1.0}
-
-    @property
     def is_by_score(self) -> bool:
         """Whether, of texts under this rubric, one that passes always scores more than one that
         fails.
         """
-        applies = not any(map(self._is_away, self._questions))
+        applies = not self._gone
         return self._shape.is_by_score and (applies or not self._shape.contract.has_bars)
 
     def scores_under(self, assumption: Assumption, *, is_met: bool) -> Sequence[Atom]:
@@ -443,7 +440,7 @@ class TextBelief:
         answers tells little when it is asked again. Scores of an anchored item are as if each look
         were a draw of its own.
         """
-        assumed = self._assumed
+        assumed = _assumed(self.tallies)
         counts: dict[tuple[History, tuple[int, int]], int] = {}
         for key in self._yes_no:
             yes, no = self._counts.get(key, {}).get((judge, False), (0, 0))
@@ -531,11 +528,11 @@ class TextBelief:
         """
         if self.asks_judges and not self.looks:
             return None
-        if any(key not in self._known and not self._is_away(key) for key in self._code):
+        if any(key not in self._known and key not in self._gone for key in self._code):
             return None
         overall, criteria = 0.0, dict[str, float]()
         # Weights do not sum to 1 exactly, and what code answers is exact.
-        members = product(self._assumed.items(), self._score_members())
+        members = product(_assumed(self.tallies).items(), self._score_members())
         for (one, weight), (share_of_scores, scored) in members:
             odds = self._odds(one, scored)
             found, whole = self._shape.contract.moments(
@@ -553,21 +550,17 @@ class TextBelief:
         """What decides how probable it is that it passes: texts with equal ones are alike. None
         where the answers do not suffice for that.
         """
-        if self._counted is None or not self._is_plain:
+        if self._counted is None or self._known or self._gone:
             return None
         return self._counted.shape, self._counted.parts_by_history(self.history)
 
-    @property
-    def _is_plain(self) -> bool:
-        """Whether every item is answered by judges with yes or no, or by no one."""
-        return not self._known and not any(map(self._is_away, self._questions))
-
     def _under(self, assumption: Assumption, scored: Mapping[Key, ScoreBelief]) -> float:
-        if self._counted is None or not self._is_plain:
+        if self.signature is None:
             return self._shape.contract.probability(self._odds(assumption, scored))
-        met = {one.history: met_odds(assumption, one.history) for one in self.tallies}
-        parts = self._counted.parts_by_history(self.history)
-        return reached(self._counted.shape, parts, met)
+        shape, parts = self.signature
+        return reached(
+            shape, parts, {one.history: met_odds(assumption, one.history) for one in self.tallies}
+        )
 
     def _odds(
         self, assumption: Assumption, scored: Mapping[Key, ScoreBelief]
@@ -576,7 +569,7 @@ class TextBelief:
         met: dict[History, float] = {}
         for key in self._questions:
             is_bad = key in self._bad
-            if self._is_away(key):
+            if key in self._gone:
                 found[key] = None
             elif key in self._known:
                 found[key] = (Atom(1.0, self._known[key], 0.0),)
