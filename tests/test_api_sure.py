@@ -489,3 +489,20 @@ def test_a_higher_limit_asks_on_where_looks_differ() -> None:
     assert found["verdict"] == "inconclusive" and judges.total == 4
     assert "would not tell" not in found["belief"]["sentence"]
     assert "--max-looks" in found["belief"]["sentence"]
+
+
+def test_a_case_to_which_nothing_applies_counts_for_no_outcome() -> None:
+    """It neither passes nor fails, and is not asked about for ever."""
+
+    def judge(request: dict[str, Any]) -> dict[str, Any]:
+        met = "n/a" if request["input"] == "c0" else True
+        return {"criteria": {one["id"]: {"met": met} for one in request["criteria"]}}
+
+    rubric = [{"id": "p", "requirement": "It holds", "may_not_apply": True}]
+    cases = [{"id": f"c{n}", "input": f"c{n}", "rubric": {"criteria": rubric}} for n in range(3)]
+    found = honestone.run_suite(
+        {"suite": 1, "cases": cases}, target=echo, judges=[judge], sure=90, max_looks=20
+    ).to_dict()
+    rows = {one["id"]: one["status"] for one in found["cases"]}
+    assert rows["c0"] == "inconclusive" and rows["c1"] == "passed"
+    assert found["verdict"] == "inconclusive"
