@@ -89,7 +89,8 @@ class McpHost:
         assert self.process.stdin is not None and self.process.stderr is not None
         self.process.stdin.close()
         self.process.wait(PATIENCE)
-        assert kind is not None or "Traceback" not in self.process.stderr.read().decode()
+        err = self.process.stderr.read().decode()
+        assert kind is not None or "Traceback" not in err, err
 
     def _read(self) -> None:
         assert self.process.stdout is not None

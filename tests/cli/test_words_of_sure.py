@@ -144,6 +144,19 @@ def test_the_same_suite_again_asks_no_one_and_states_the_same(
     assert first["belief"] == again["belief"]
 
 
+def test_a_limit_that_ended_the_looks_is_named_once(asked: Desk) -> None:
+    """By the judge that was not asked; where each of them looked, beside the sentence."""
+    judges = [asked.judge(name, answers(True, False)).spec for name in ("one", "two")]
+    words = [word for one in judges for word in ("--judge", one)]
+    call = ["eval", "text.md", "-r", "rubric.yaml", *words, "--sure", "99"]
+    for limit in ("1", "3"):
+        asked.run(*call, "--max-calls", limit)
+        for form in ("text", "markdown", "html"):
+            shown = asked.run("show", "last", "--format", form).out
+            assert f"--max-calls {limit} are used up" in shown, (limit, form)
+            assert ("no further look" in shown) is (limit == "3"), (limit, form)
+
+
 def test_a_lock_says_the_bar_as_it_is_written(asked: Desk) -> None:
     """95, not the 19/20 that is hashed."""
     asked.file("rubric.yaml", RUBRIC.replace("rubric: 1", "rubric: 1\nsure: 95"))

@@ -37,7 +37,7 @@ from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.suite.case import Message
 from honestone.engine.journal import OutOfTime, in_time
-from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.evaluator import Evaluator, Judged
 from honestone.engine.judging.seats import Seat
 from honestone.engine.live import Live
 from honestone.engine.place import version_blobs
@@ -413,7 +413,7 @@ class Evaluation(Struct, frozen=True, kw_only=True, dict=True):
             spend=judged.spend,
             by_judge=by_judge,
             output=output,
-            notes=(*loaded.notes, *packing_notes(packed)),
+            notes=(*loaded.notes, *packing_notes(packed), *_why_no_further(judged)),
             packed=packed,
             group=subject.group,
             error=f"what judges changed while it was judged: {', '.join(changed[:5])}"
@@ -511,6 +511,13 @@ def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, PlainP
         if isinstance(seat.judge, SizedJudge)
     }
     return {id: part for id, part in shown.items() if part}
+
+
+def _why_no_further(judged: Judged) -> list[str]:
+    """Which limit ended the looks, where no judge that was not asked says so."""
+    limit = judged.refused
+    is_said = any(limit in (ballot.reason or "") for ballot in judged.ballots) if limit else True
+    return [] if is_said else [f"no further look: {limit}"]
 
 
 def packing_notes(packed: Mapping[str, PlainPacked]) -> list[str]:
