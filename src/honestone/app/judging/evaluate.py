@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import field
+from msgspec import Struct, field
 
 from honestone.adapters.registry import make_target
 from honestone.app.between_calls import LEFT_OPEN
@@ -36,13 +37,19 @@ from honestone.core.artifact import Version
 from honestone.core.belief.stated import DEFAULT_LOOKS
 from honestone.core.checking.checks import checks_of, is_of_text_alone
 from honestone.core.errors import CouldNotJudge, UsageError
-from honestone.core.events import EvaluationStarted, RunFinished, TableFacts, judged_by
+from honestone.core.events import (
+    EvaluationStarted,
+    RunFinished,
+    TableColumns,
+    TableFacts,
+    judged_by,
+)
 from honestone.core.judging.contract import Contract, digest_of_list
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Outcome, overall
 from honestone.core.judging.spend import Meter, RunGrants
 from honestone.core.numbers import show_bar
-from honestone.engine.evaluate import Evaluation, JudgedArtifact
+from honestone.engine.evaluate import Evaluation, JudgedArtifact, JudgedSubject
 from honestone.engine.journal import reserve_in
 from honestone.engine.judging.evaluator import Evaluator, evaluator_for
 from honestone.engine.judging.panel import Panel
@@ -54,7 +61,6 @@ from honestone.system.files import Loaded, printable
 from honestone.system.trust.judging_files import JudgingFiles, files_named, names_commands
 
 if TYPE_CHECKING:
-    from honestone.app.judging.text_rows import RowsToJudge
     from honestone.report.documents.scorecard import KnownNoiseDoc
 
 # From this number on, artifacts that only code judges are read when they are judged, not before.
@@ -69,6 +75,25 @@ _LONGEST = Path("the longest text")
 _UNCOUNTED = 100_000
 # The result of a killed run that another run continues.
 INTERRUPTED = "interrupted"
+
+
+class RowsToJudge(Struct, frozen=True, kw_only=True):
+    """What `evaluate` judges in place of artifacts.
+
+    `subjects` gives all from the beginning each time it is called. `count`: how many there are, 0
+    where it is unknown. `digests`: what they are, as names and digests, for runs of the same.
+    `longest`: the longest text, where it is known.
+    """
+
+    name: str
+    columns: TableColumns
+    subjects: Callable[[], Iterator[JudgedSubject]]
+    count: int = 0
+    digests: Sequence[list[str]] = ()
+    longest: JudgedSubject | None = None
+    # Rows that are not judged, and the share of the others that has to pass.
+    left_out: int = 0
+    least: Fraction | None = None
 
 
 class EvaluateRequest(ArtifactOptions, frozen=True, kw_only=True):

@@ -7,8 +7,7 @@ judge. Nothing is dropped: a row whose text is missing is kept, and is never pas
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
@@ -60,25 +59,6 @@ class TextSource(Struct, frozen=True, kw_only=True):
     most: int | None = None
     # The id of a row without an id column, from its number (1 on).
     id_of: Callable[[int], str] = str
-
-
-class RowsToJudge(Struct, frozen=True, kw_only=True):
-    """What `evaluate` judges in place of artifacts.
-
-    `subjects` gives all from the beginning each time it is called. `count`: how many there are, 0
-    where it is unknown. `digests`: what they are, as names and digests, for runs of the same.
-    `longest`: the longest text, where it is known.
-    """
-
-    name: str
-    columns: TableColumns
-    subjects: Callable[[], Iterator[JudgedSubject]]
-    count: int = 0
-    digests: Sequence[list[str]] = ()
-    longest: JudgedSubject | None = None
-    # Rows that are not judged, and the share of the others that has to pass.
-    left_out: int = 0
-    least: Fraction | None = None
 
 
 class RowFacts(Struct):

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.app.judging.evaluate import EvaluateRequest, evaluate
+from honestone.app.judging.evaluate import EvaluateRequest, RowsToJudge, evaluate
 from honestone.app.judging.evaluated import Evaluated
 from honestone.app.judging.judging_options import max_bytes
 from honestone.app.judging.text_rows import (
     RowFacts,
-    RowsToJudge,
     TextSource,
     check_rows,
     subjects_of,
