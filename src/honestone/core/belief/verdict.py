@@ -165,11 +165,14 @@ class RubricShape:
         self.questions = dict(rubric.questions())
         self.bad = rubric.bad_keys
         self.code = [key for key, item in self.questions.items() if item.check is not None]
-        self.anchored = {
-            key
-            for key, item in self.questions.items()
-            if item.check is None and item.anchors is not None
-        }
+        # In the rubric's order, so that sums over them are the same in every process.
+        self.anchored = dict.fromkeys(
+            [
+                key
+                for key, item in self.questions.items()
+                if item.check is None and item.anchors is not None
+            ]
+        )
         self.counted = CountedContract.of(rubric)
         self.can_fail = rubric.can_fail
 
