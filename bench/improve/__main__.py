@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from driver import MAX_CALLS, ORACLE, Cell, Settings
+from driver import MAX_CALLS, OBSERVERS, Cell, Settings
 from figures import Figures, figures_of
 from worlds import read_world
 
@@ -78,7 +78,7 @@ def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bench/improve", description=__doc__.splitlines()[0], allow_abbrev=False
     )
-    policies = ", ".join((*POLICIES, ORACLE))
+    policies = ", ".join((*POLICIES, *OBSERVERS))
     parser.add_argument(
         "--world", type=Path, required=True, metavar="FILE", help="a JSON file of parameters"
     )

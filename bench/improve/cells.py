@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from driver import ORACLE, Settings
+from driver import OBSERVERS, ORACLE, Settings
 from msgspec.structs import replace
 from worlds import World
 
@@ -67,7 +67,7 @@ def jobs(policies: tuple[str, ...]) -> Iterator[Job]:
     for world in HEADLINE:
         word = Settings(policy="plain", rounds=5, patience=99)
         yield Job(label=PANEL, world=replace(world, holdout=0), settings=word)
-        for name in (*policies, ORACLE):
+        for name in (*policies, *OBSERVERS):
             yield Job(label=name, world=world, settings=Settings(policy=name))
         if "belief" in policies:
             yield Job(

@@ -48,7 +48,8 @@ from honestone.core.loop.state import (
 
 ORACLE: Final = "oracle"
 MAX_CALLS: Final = 30
-ROUNDS: Final[Mapping[str, int]] = {ORACLE: 8, "belief": 16, "strict": 16}
+KNOWS_WHAT_TO_KEEP: Final = "belief, knows what to keep"
+ROUNDS: Final[Mapping[str, int]] = {ORACLE: 8, "belief": 16, "strict": 16, KNOWS_WHAT_TO_KEEP: 16}
 """Where it is not the product's default. These policies stop by what they believe, so patience does
 not end them.
 """
@@ -115,14 +116,14 @@ class Cell:
     def of(cls, world: World, settings: Settings) -> Cell:
         """Raises UsageError for a policy that is not known."""
         rubric, name = world.rubric(), settings.policy
-        known = (*POLICIES, ORACLE)
+        known = (*POLICIES, *OBSERVERS)
         if name not in known:
             listed = ", ".join(known)
             raise UsageError(
                 f"--policy {name}: there is no such policy; known are {listed}",
                 hint=near(name, known),
             )
-        policy = Oracle() if name == ORACLE else policy_named(name)
+        policy: RubricPolicy = Oracle() if name == ORACLE else policy_named(_rules_of(name))
         return cls(world, settings, rubric, Scorer(rubric), policy)
 
     def started(self, original: str) -> ImprovementStarted:
@@ -135,7 +136,7 @@ class Cell:
             panel=self.world.panel_judges[:1] if is_oracle else self.world.panel_judges,
             holdouts=() if is_oracle else self.world.heldout_judges,
             artifact=StartedArtifact(path="artifact.md", digest=original),
-            policy=self.settings.policy,
+            policy=_rules_of(self.settings.policy),
             worker="simulated",
             limits=self.settings.limits.to_plain(),
         )
@@ -146,9 +147,12 @@ class Cell:
         simulation = Simulation(
             self.world, self.rubric, seed=seed, run=number, is_truthful=is_truthful
         )
-        state = self.policy.start(self.started(version_name(0)), self.scorer)
+        policy = self.policy
+        if self.settings.policy == KNOWS_WHAT_TO_KEEP:
+            policy = KnowsWhatToKeep(policy, simulation)
+        state = policy.start(self.started(version_name(0)), self.scorer)
         drive = Drive(state, simulation, self.settings.max_calls)
-        drive.to_the_end(self.policy)
+        drive.to_the_end(policy)
         return drive
 
     def run(self, seed: int, number: int) -> Outcome:
@@ -276,6 +280,44 @@ def version_name(number: int) -> str:
 
 def version_number(name: str) -> int:
     return int(name.removeprefix("version "))
+
+
+@dataclass(frozen=True, slots=True)
+class KnowsWhatToKeep:
+    """Decides as another policy does, but keeps a version where it is truly better. What it gains
+    shows what is lost because judges misread which of two versions is better.
+    """
+
+    policy: RubricPolicy
+    simulation: Simulation
+    name: str = KNOWS_WHAT_TO_KEEP
+
+    def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
+        return self.policy.start(started, scorer)
+
+    def decide(self, state: LoopState) -> Action:
+        action = self.policy.decide(state)
+        if not isinstance(action, Accept | RollBack):
+            return action
+        version = state.rounds[-1].version
+        assert version is not None, "only a round with a version is decided"
+        if self._lack(version) < self._lack(state.current):
+            return Accept(version=version, reason="it is better")
+        return RollBack(reason="it is not better")
+
+    def _lack(self, version: str) -> tuple[float, float]:
+        """What a version lacks of the contract, then of full marks."""
+        number = version_number(version)
+        return self.simulation.lacking(number), -self.simulation.overall(number)
+
+
+OBSERVERS: Final = (ORACLE, KNOWS_WHAT_TO_KEEP)
+"""Policies that know the truth, or a part of it."""
+
+
+def _rules_of(name: str) -> str:
+    """The policy of the product that an observer follows where it does not know the truth."""
+    return "belief" if name == KNOWS_WHAT_TO_KEEP else name
 
 
 class Oracle:

@@ -98,6 +98,12 @@ class Simulation:
         least = sum(scores) >= len(scores) * (self.world.T - _SLACK)
         return least and min(scores) >= self.world.floor - _SLACK
 
+    def lacking(self, version: int) -> float:
+        """The points that its criteria lack together of the floors and, all in all, of the threshold."""
+        scores = self.scores(version)
+        below = sum(max(0.0, self.world.floor - score) for score in scores)
+        return below + max(0.0, self.world.T * len(scores) - sum(scores))
+
     def regressed(self, version: int) -> bool:
         """Whether a criterion that met its floor in the original no longer does."""
         floor = self.world.floor - _SLACK

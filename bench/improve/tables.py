@@ -9,13 +9,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from cells import EXACT, FEWER_CALLS, HEADLINE, OTHERS, PANEL
-from driver import ORACLE
+from driver import KNOWS_WHAT_TO_KEEP, ORACLE
 from figures import Figure, Measured, Record, mean
 from goals import goals
 from worlds import World
 
 PAGES: Final = ("docs/loop-benchmark.md", "docs/reference/loop-benchmark.md")
-ORDER: Final = (PANEL, "plain", "keep-best", "belief", "strict", FEWER_CALLS, ORACLE)
+ORDER: Final = (
+    PANEL,
+    "plain",
+    "keep-best",
+    "belief",
+    "strict",
+    FEWER_CALLS,
+    KNOWS_WHAT_TO_KEEP,
+    ORACLE,
+)
 _PLACE: Final = re.compile(r"(<!-- measured: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

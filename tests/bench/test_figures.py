@@ -10,7 +10,7 @@ import leaderboard
 import pytest
 import tables
 from cells import PANEL, jobs
-from driver import ORACLE, Outcome, Settings
+from driver import OBSERVERS, Outcome, Settings
 from figures import Figure, Measured, figures_of
 from goals import Goal, goals
 from hypothesis import given
@@ -110,7 +110,7 @@ def test_u3_is_the_same_by_either_way(runs: list[tuple[Result, bool]]) -> None:
 def test_every_cell_has_its_own_name() -> None:
     every = list(jobs(POLICIES))
     assert len({job.key for job in every}) == len(every)
-    assert {job.label for job in every} >= {PANEL, *POLICIES, ORACLE}
+    assert {job.label for job in every} >= {PANEL, *POLICIES, *OBSERVERS}
 
 
 def test_only_the_tables_of_a_page_are_written() -> None:
