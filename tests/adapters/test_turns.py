@@ -5,14 +5,19 @@ the wait.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from honestone.adapters.endpoint import Endpoint, EndpointAnswer
+from honestone.adapters.transport import Transport
 from honestone.adapters.turns import Turns, time_limit
+from honestone.engine.judging.retrying import with_retries
+from honestone.ports import CallFailed
 from property_examples import examples
 
 T = TypeVar("T")
@@ -162,6 +167,82 @@ def test_how_many_a_server_answers_together_is_found_out(seconds: float, slots: 
     useful = min(slots, 64)
     assert useful <= peak <= min(64, 4 * slots)
     assert took <= 1.3 * seconds * 2000 / useful + 20 * seconds
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(slots=st.integers(1, 32), seconds=st.floats(0.3, 20), calls=st.integers(1, 200))
+def test_a_server_that_turns_calls_away_is_given_as_many_as_it_takes(
+    slots: int, seconds: float, calls: int
+) -> None:
+    """A server that has no queue loses no call to the five tries that each has, and turns few away
+    once it has said how many are too many.
+    """
+
+    async def scene() -> tuple[int, int]:
+        turns, clock = Turns(is_local=True), asyncio.get_running_loop().time
+        busy = refused = 0
+
+        async def post() -> bool:
+            nonlocal busy, refused
+            async with turns.turn(64, 120, is_found_out=True) as turn:
+                began = clock()
+                if busy >= slots:
+                    await asyncio.sleep(0.005)
+                    refused += 1
+                    turns.refused(turn)
+                    raise CallFailed("too many", retryable=True)
+                busy += 1
+                try:
+                    await asyncio.sleep(seconds)
+                finally:
+                    busy -= 1
+                turns.answered(turn, clock() - began)
+                return True
+
+        async def one() -> bool:
+            with suppress(CallFailed):
+                return await with_retries(post, total_seconds=10**6, clock=clock)
+            return False
+
+        return sum(await asyncio.gather(*(one() for _ in range(calls)))), refused
+
+    answered, refused = run(scene())
+    assert answered == calls and refused <= calls
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_what_says_that_it_is_too_busy_is_asked_fewer_at_a_time(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no table says how many: two at once were too many, so it is one."""
+    here = Endpoint(provider="mine", base_url="http://127.0.0.1:1/v1", is_found_out=True)
+
+    async def scene() -> int:
+        transport, both, under_way, peak = Transport(), asyncio.Barrier(2), 0, 0
+
+        async def busy(*_: object) -> EndpointAnswer:
+            await both.wait()
+            return EndpointAnswer(status, {}, b"{}")
+
+        async def idle(*_: object) -> EndpointAnswer:
+            nonlocal under_way, peak
+            under_way += 1
+            peak = max(peak, under_way)
+            await asyncio.sleep(0)
+            under_way -= 1
+            return EndpointAnswer(200, {}, b"{}")
+
+        def posts(count: int) -> Iterator[Coroutine[Any, Any, object]]:
+            return (transport.post(here, "/chat", {}, model="m") for _ in range(count))
+
+        monkeypatch.setattr(transport, "call", busy)
+        await asyncio.gather(*posts(2), return_exceptions=True)
+        monkeypatch.setattr(transport, "call", idle)
+        await asyncio.gather(*posts(6))
+        await transport.close()
+        return peak
+
+    assert asyncio.run(scene()) == 1
 
 
 def test_a_server_that_is_given_few_calls_is_not_given_more() -> None:

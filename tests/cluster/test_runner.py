@@ -223,6 +223,47 @@ def test_a_runner_that_is_stopped_gives_back_at_once_what_has_not_begun(
         assert (queue.waiting(run).todo, queue.waiting(run).doing) == (3, 0)
 
 
+def test_nothing_begins_while_a_stopped_runner_gives_cases_back(
+    place: StorePlace, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case that ends meanwhile leaves its place to none of them: it would be cut off."""
+    ordered(place, store, 6)
+    waiting = {f"c{n}" for n in range(1, 6)}
+    begun: list[str] = []
+
+    class WithPlaces(Session):
+        async def work(self, case: QueuedCase) -> None:
+            if case.case in waiting:
+                await places.wait()
+                begun.append(case.case)
+            await super().work(case)
+
+    session = WithPlaces(lambda case: 0)
+    session.not_begun = waiting
+
+    async def work(loop: RunnerLoop) -> None:
+        nonlocal places
+        session.gate, places = asyncio.Event(), asyncio.Event()
+        gate, return_case = session.gate, loop._return_case
+
+        async def returned(case: QueuedCase) -> None:
+            places.set()
+            await return_case(case)
+            gate.set()
+
+        monkeypatch.setattr(loop, "_return_case", returned)
+        working = asyncio.create_task(loop.work())
+        while len(loop.heartbeat.card.in_hand) < 6:
+            await asyncio.sleep(0.02)
+        loop.stop()
+        await asyncio.wait_for(working, 60)
+
+    places = asyncio.Event()
+    with runner(place, session, [], grace=600) as loop:
+        asyncio.run(work(loop))
+    assert (begun, session.worked) == ([], ["c0"])
+
+
 def test_a_runner_that_is_stopped_drops_what_a_person_ends(place: StorePlace, store: Store) -> None:
     """It does not carry on with cases of a run that is cancelled, for the whole of its grace."""
     session, said = Session(lambda case: 600), list[str]()

@@ -48,6 +48,10 @@ class Capacity:
         """One of so many calls was not answered in time."""
         self._step_back(min(self.level, at_once // 2))
 
+    def refused(self, at_once: int) -> None:
+        """The last of so many calls was turned away at once: there was room for the others."""
+        self._step_back(min(self.level, at_once - 1))
+
     def _step_back(self, level: int) -> None:
         self.level = max(1, level)
         self._rate_below, self._took = None, []

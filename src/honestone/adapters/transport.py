@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CONNECT_SECONDS: Final = 10.0
 MOST_READ: Final = 65_536
+# What a server answers that takes no more calls now.
+_TOO_BUSY: Final = frozenset({429, 503})
 
 
 class _Socket(socket.socket):
@@ -114,6 +116,8 @@ class Transport:
                 ) from None
             if got.status == 200:
                 turns.answered(turn, time.monotonic() - began)
+            elif got.status in _TOO_BUSY:
+                turns.refused(turn)
         read = read_answer(got, endpoint, model=model, variable=variable, key=key)
         if isinstance(read, CallFailed):
             raise read

@@ -127,6 +127,13 @@ class Turns:
         self._bound = min(self._bound or turn.at_once, max(1, turn.at_once // 2))
         return True
 
+    def refused(self, turn: Turn) -> None:
+        """The server was too busy for one more call: it is given fewer where it is found out how
+        many it takes. Else so many would be turned away that calls run out of tries.
+        """
+        if self.is_local:
+            self._capacity.refused(turn.at_once)
+
     def _headroom(self, wanted: Wanted) -> int:
         most = wanted.most
         if not self.is_local:

@@ -272,8 +272,10 @@ class RunnerLoop:
         when the grace is over; what a person ends is dropped.
         """
         with suppress(StoreError, StoreAway):
-            for task, case in self._not_begun.items():
+            not_begun = self._not_begun
+            for task in not_begun:  # before anything is awaited: one that ends lets another begin
                 task.cancel()
+            for task, case in not_begun.items():
                 await asyncio.gather(task, return_exceptions=True)
                 await self._return_case(case)
                 del self._in_hand[task]
