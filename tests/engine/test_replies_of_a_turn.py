@@ -8,7 +8,9 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from statement_driver import TURNS
 from honestone.adapters.stores import stored
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.record.rates import RateLimits
-from honestone.engine.journal import turn
+from honestone.engine.journal import RATE_WAITS, turn
 from honestone.ports import StoredReply
 
 
@@ -185,3 +187,31 @@ def test_of_many_who_wait_for_a_place_one_looks_for_it() -> None:
     asyncio.run(asyncio.wait_for(run(), 60))
     assert done == 100
     store.close()
+
+
+@pytest.mark.parametrize("is_of_run", [False, True])
+def test_what_waits_for_the_limit_of_a_run_waits_for_no_account(is_of_run: bool) -> None:
+    """A desk shows the accounts that runners wait for: a run is none."""
+    store, waits = Claims(), Counter[str]()
+    rates = RateLimits(account="one place", concurrency=1)
+
+    async def run() -> Counter[str]:
+        RATE_WAITS.set(waits)
+        async with turn(store.journal, rates, is_of_run=is_of_run):
+            other = asyncio.create_task(_entered(turn(store.journal, rates, is_of_run=is_of_run)))
+            looked = len(store.tried)
+            while len(store.tried) == looked:
+                await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            found = +waits
+        await other
+        return found
+
+    found = asyncio.run(asyncio.wait_for(run(), 60))
+    assert found == ({} if is_of_run else {"one place": 1})
+    store.close()
+
+
+async def _entered(opened: AbstractAsyncContextManager[None]) -> None:
+    async with opened:
+        pass

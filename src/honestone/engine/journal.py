@@ -62,9 +62,9 @@ RATE_WAITS: Final[ContextVar[Counter[str] | None]] = ContextVar("rate_waits", de
 
 
 @contextmanager
-def _waiting(account: str) -> Iterator[None]:
-    waits = RATE_WAITS.get()
-    if waits is None:
+def _waiting(rates: RateLimits, is_of_run: bool) -> Iterator[None]:
+    waits, account = RATE_WAITS.get(), rates.account
+    if waits is None or is_of_run:
         yield
         return
     waits[account] += 1
@@ -75,26 +75,28 @@ def _waiting(account: str) -> Iterator[None]:
 
 
 def turn(
-    journal: Journal, rates: RateLimits | None, tokens: int = 0
+    journal: Journal, rates: RateLimits | None, tokens: int = 0, *, is_of_run: bool = False
 ) -> AbstractAsyncContextManager[None]:
     """A call's turn under the rates of its account, over all processes: one of its places, and a
-    slot of each line.
+    slot of each line. `is_of_run`: the rates are the limit of a run, so that no account is waited
+    for.
     """
-    return _AT_ONCE if rates is None else _Turn(journal, rates, tokens)
+    return _AT_ONCE if rates is None else _Turn(journal, rates, tokens, is_of_run)
 
 
 _AT_ONCE: Final = nullcontext()
 
 
 class _Turn(AbstractAsyncContextManager[None]):
-    def __init__(self, journal: Journal, rates: RateLimits, tokens: int) -> None:
+    def __init__(self, journal: Journal, rates: RateLimits, tokens: int, is_of_run: bool) -> None:
+        self._is_of_run = is_of_run
         self._journal = journal
         self._rates = rates
         self._tokens = tokens
         self._place: int | None = None
 
     async def __aenter__(self) -> None:
-        self._place = await _place(self._journal, self._rates)
+        self._place = await _place(self._journal, self._rates, self._is_of_run)
         try:
             await self._wait()
         except BaseException:
@@ -110,7 +112,7 @@ class _Turn(AbstractAsyncContextManager[None]):
             for line, taken in self._rates.lines(self._tokens).items()
         ]
         if any(waits):
-            with _waiting(self._rates.account):
+            with _waiting(self._rates, self._is_of_run):
                 await asyncio.sleep(max(waits))
 
     async def _give_back(self) -> None:
@@ -129,7 +131,7 @@ async def settle(journal: Journal, rates: RateLimits | None, estimated: int, usa
         )
 
 
-async def _place(journal: Journal, rates: RateLimits) -> int | None:
+async def _place(journal: Journal, rates: RateLimits, is_of_run: bool) -> int | None:
     """One of as many places as calls of the account may be under way; it ends with its process."""
     if rates.concurrency is None:
         return None
@@ -137,7 +139,7 @@ async def _place(journal: Journal, rates: RateLimits) -> int | None:
     is_first = not line.first.locked()
     if is_first and (place := await _free_place(journal, rates, most)) is not None:
         return place
-    with _waiting(rates.account):
+    with _waiting(rates, is_of_run):
         async with line.first:
             pause = _FIRST_PAUSE
             while (place := await _free_place(journal, rates, most)) is None:

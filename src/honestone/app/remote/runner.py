@@ -314,7 +314,7 @@ class SuiteSession:
             await self._work_on_all()
             return
         places = RateLimits(account=f"run {self.run}", concurrency=self.concurrency)
-        async with turn(self.journal, places):
+        async with turn(self.journal, places, is_of_run=True):
             await self._work_on(case)
 
     async def _work_on(self, case: QueuedCase) -> None:
