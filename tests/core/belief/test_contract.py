@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.normal import Atom, below, density
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
-from honestone.core.judging.rubric import Key, Rubric
+from honestone.core.judging.rubric import Criterion, Key, Rubric
 from honestone.core.judging.scorecard import judge_gate
 from honestone.core.judging.scorer import Scorer
 
@@ -64,6 +64,10 @@ def test_of_a_tree_with_penalty_negation_and_floors_it_is_exact(given_: list[flo
         zip([key for key, _ in TREE.questions()], given_, strict=True)
     )
     assert ContractModel(TREE).probability(odds) == pytest.approx(enumerated(TREE, odds), abs=1e-9)
+
+
+# Weights with no grid of a thousand steps.
+UNEVEN = "3.17 7.31 1.13 9.71 2.39 4.43 6.07 5.53 8.89 1.97 3.61".split()
 
 
 def normal(mean: float, sd: float) -> Odds:
@@ -153,6 +157,32 @@ def test_a_bar_of_full_marks_can_be_met() -> None:
     assert ContractModel(of).probability({("a", "a"): normal(108, 4)}) == pytest.approx(
         0.977, abs=0.01
     )
+
+
+def test_a_bar_of_full_marks_is_exact_where_a_penalty_takes_a_group_to_nothing() -> None:
+    """Two states of the group score nothing, and its weights have no grid in common with the rest."""
+    below_nothing = group(
+        "most", yes_no("p"), yes_no("q", weight="2.17"), yes_no("r", weight=-7), weight="0.1"
+    )
+    rest = [yes_no(name, weight=weight) for name, weight in zip("abcdefg", UNEVEN, strict=False)]
+    of = rubric(below_nothing, *rest, threshold=100)
+    odds = {key: 0.1 if key in of.bad_keys else 0.9 for key, _ in of.questions()}
+    assert ContractModel(of, margin=0).probability(odds) == pytest.approx(0.9 ** len(odds))
+
+
+def test_the_order_of_criteria_changes_nothing() -> None:
+    """A group is as fine as it weighs, also after a light one that is alike."""
+
+    def alike(name: str, weight: str) -> Criterion:
+        parts = [yes_no(f"{name}{n}", weight=each) for n, each in enumerate(UNEVEN)]
+        return group(name, *parts, weight=weight)
+
+    light, heavy = alike("l", "0.5"), alike("h", "99")
+    found = []
+    for of in (rubric(light, heavy, threshold=92), rubric(heavy, light, threshold=92)):
+        odds = {key: 0.9 if int(key[0][1:]) < 7 else 0.97 for key, _ in of.questions()}
+        found.append(ContractModel(of, margin=0).probability(odds))
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
 
 
 def test_the_value_has_a_slope_everywhere_and_misses_cost_most() -> None:

@@ -166,15 +166,16 @@ class ContractModel:
         nothing applies. `share`: of the whole, 0-1, where everything applies.
         """
         counts: dict[tuple[Hashable, float], int] = {}
-        first: dict[Hashable, ContractNode] = {}
+        heaviest: dict[Hashable, ContractNode] = {}
         for node in nodes:
             kind = self._kind(node, odds, shaped)
             counts[kind, node.weight] = counts.get((kind, node.weight), 0) + 1
-            first.setdefault(kind, node)
+            if kind not in heaviest or node.weight > heaviest[kind].weight:
+                heaviest[kind] = node
         weights = sum([max(node.weight, 0.0) for node in nodes])
         found = {
             kind: self._distribution(node, odds, shaped, share * max(node.weight, 0.0) / weights)
-            for kind, node in first.items()
+            for kind, node in heaviest.items()
         }
         parts = [
             (weight, atoms, count)

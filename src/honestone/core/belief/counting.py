@@ -277,11 +277,12 @@ def summed(parts: Iterable[Part], *, share: float = 1.0) -> list[Atom]:
         atoms, count = part
         if not atoms:
             return []
-        if len(atoms) > 1 and _span(atoms) > 0.0:
+        if len(atoms) > 1 and _span(atoms) > _EQUAL:
             (wide if _is_uneven(atoms) else points).append(part)
         else:
             own = merged(list(atoms))
-            mass, mean, var = mass * own.mass**count, mean + count * own.mean, var + count * own.var
+            mass, mean = mass * own.mass**count, mean + count * own.mean
+            var += count * _mean_var(atoms)
     if sum([count for _, count in wide]) > _MOST_WIDE:
         points, wide = points + wide, []
     var += sum([count * _mean_var(atoms) for atoms, count in points])
@@ -415,7 +416,7 @@ def _with_ends(sums: Sequence[_Point], parts: Sequence[Part]) -> list[_Point]:
     """
     low, high, none, full, gap = 0.0, 0.0, 1.0, 1.0, inf
     for atoms, count in parts:
-        points = sorted([(mean, mass) for mass, mean, _ in atoms])
+        points = _distinct(atoms)
         (first, no), (last, yes) = points[0], points[-1]
         low, none = low + count * first, none * no**count
         high, full = high + count * last, full * yes**count
@@ -423,6 +424,17 @@ def _with_ends(sums: Sequence[_Point], parts: Sequence[Part]) -> list[_Point]:
     inside = [(min(max(value, low + gap), high - gap), mass) for value, mass in sums]
     inside = _less(_less(inside[::-1], full)[::-1], none)
     return [(low, none), *inside, (high, full)]
+
+
+def _distinct(atoms: Iterable[Atom]) -> list[_Point]:
+    """The points of a part in rising order. Equal ones are one, as where penalties leave nothing."""
+    found: list[_Point] = []
+    for value, mass in sorted([(mean, mass) for mass, mean, _ in atoms]):
+        if found and value - found[-1][0] <= _EQUAL:
+            found[-1] = value, found[-1][1] + mass
+        else:
+            found.append((value, mass))
+    return found
 
 
 def _less(points: Sequence[_Point], mass: float) -> list[_Point]:
