@@ -491,13 +491,18 @@ def _choice(state: BeliefState, version: str, step: Step) -> Accept | RollBack:
 
 def _may_look_again(state: BeliefState, version: str) -> bool:
     """Whether another judge looks at the version of the open round before it is kept or given up:
-    of marks on a scale, once, where calls are left over. Under `strict` one look decides.
+    of marks on a scale, once, where calls are left over, and looks for the held-out judges that a
+    PASS needs. Under `strict` one look decides.
     """
     tried = [one.voter for one in state.looks(version)]
     is_first = _marked_looks(state, version) == len(tried) == 1
     if state.strict or not state.beliefs.has_scales or not is_first:
         return False
     if not set(_order(state)).difference(tried):
+        return False
+    to_confirm = min(LOOKS_NEEDED, len(state.holdouts)) - state.witnesses(version)
+    most_looks = state.rubric.max_looks
+    if most_looks is not None and most_looks < len(tried) + 1 + to_confirm:
         return False
     rounds_left = state.limits.rounds - len(state.rounds)
     return state.calls_left > rounds_left + TO_CERTIFY
