@@ -51,7 +51,8 @@ from honestone.core.judging.spend import Meter, RunGrants
 from honestone.core.numbers import show_bar
 from honestone.engine.evaluate import Evaluation, JudgedArtifact, JudgedSubject
 from honestone.engine.journal import reserve_in
-from honestone.engine.judging.evaluator import Evaluator, evaluator_for
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.evaluator_of_rubric import evaluator_for
 from honestone.engine.judging.panel import Panel
 from honestone.engine.judging.seats import Seat, functions_of
 from honestone.ports import Function, Observer, RunInfo, Store, Target

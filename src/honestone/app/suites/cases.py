@@ -15,7 +15,8 @@ from honestone.core.events import Event
 from honestone.core.judging.spend import Meter
 from honestone.core.record.rates import rates_of
 from honestone.engine.cases import CaseWork, KnownOutputs
-from honestone.engine.judging.evaluator import Evaluator, evaluator_for
+from honestone.engine.judging.evaluator import Evaluator
+from honestone.engine.judging.evaluator_of_rubric import evaluator_for
 from honestone.engine.judging.panel import Panel
 from honestone.ports import Observer, Store
 

@@ -137,14 +137,3 @@ class Evaluator:
             once=self.panel.once,
         )
         return check_ballot(self._checks, findings)
-
-
-def evaluator_for(
-    rubric: Rubric, checker: ports.Checker, panel: Panel, *, gate_only: Scorer | None = None
-) -> Evaluator:
-    """What judges by a rubric: asking on where it says `sure`, else one look of each judge."""
-    if rubric.sure is None:
-        return Evaluator(rubric, checker, panel, gate_only=gate_only)
-    from honestone.engine.judging.asking_on import SureEvaluator
-
-    return SureEvaluator(rubric, checker, panel)
