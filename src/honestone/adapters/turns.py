@@ -4,7 +4,7 @@ the wait for a turn.
 A server on this machine often answers one call at a time. What is sent to it together waits in its
 queue, where the time limit of each call runs, so all but the first few would be lost. Such a server
 is given as many calls as would be answered in time if it took them one after another; how long one
-takes is seen from the answers. Where nobody says how many it takes at a time, that is found out too.
+takes is seen from the answers. Where no setting says how many it takes at a time, that is found out too.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def _uncounted() -> AsyncIterator[None]:
                 limit.reschedule(end + clock() - began)
 
 
-class Wanted(NamedTuple):
+class WantedTurn(NamedTuple):
     """What a call waits for; as of `Turns.turn`."""
 
     most: int
@@ -86,15 +86,15 @@ class Turns:
         self._bound: int | None = None
         self._capacity = Capacity()
         self._seen: deque[float] = deque(maxlen=_SEEN)
-        self._waiting: deque[tuple[asyncio.Future[None], Wanted]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[None], WantedTurn]] = deque()
 
     def turn(self, most: int, seconds: float, *, is_found_out: bool = False) -> _Taken:
         """Waits until fewer than `most` calls are under way, or than would be answered in `seconds`
         each. `is_found_out`: no more either than the server has been seen to answer together.
         """
-        return _Taken(self, Wanted(most, seconds, is_found_out))
+        return _Taken(self, WantedTurn(most, seconds, is_found_out))
 
-    async def take(self, wanted: Wanted) -> Turn:
+    async def take(self, wanted: WantedTurn) -> Turn:
         """A turn as of `turn`, which has to be given back."""
         if self._waiting or self.under_way >= self._headroom(wanted):
             await self._wait(wanted)
@@ -134,7 +134,7 @@ class Turns:
         if self.is_local:
             self._capacity.refused(turn.at_once)
 
-    def _headroom(self, wanted: Wanted) -> int:
+    def _headroom(self, wanted: WantedTurn) -> int:
         most = wanted.most
         if not self.is_local:
             return most
@@ -148,7 +148,7 @@ class Turns:
         """Calls a second if they are answered one after another."""
         return min(self._seen) if self._seen else 1 / _UNSEEN_SECONDS
 
-    async def _wait(self, wanted: Wanted) -> None:
+    async def _wait(self, wanted: WantedTurn) -> None:
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((mine, wanted))
         try:
@@ -177,7 +177,7 @@ class _Taken:
     loop has to know of each.
     """
 
-    def __init__(self, turns: Turns, wanted: Wanted) -> None:
+    def __init__(self, turns: Turns, wanted: WantedTurn) -> None:
         self._turns = turns
         self._wanted = wanted
 

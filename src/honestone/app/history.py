@@ -16,6 +16,7 @@ from honestone.core.events import (
     Event,
     LoopStarted,
     SuiteImprovementStarted,
+    SuiteStarted,
     total_spend,
 )
 from honestone.core.judging.ballot import Ballot, Mark, answer_problem
@@ -46,8 +47,8 @@ def is_part_of_loop(store: Store, run: RunInfo) -> bool:
     """Whether it is the run of a split, which an improvement over a suite began."""
     if run.kind != "suite":
         return False
-    side = getattr(next(store.iter_events(run.id), None), "side", "")
-    return loop_of_side(side) is not None
+    first = next(store.iter_events(run.id), None)
+    return isinstance(first, SuiteStarted) and loop_of_side(first.side) is not None
 
 
 def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None = None) -> Scorer:

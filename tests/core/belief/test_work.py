@@ -16,7 +16,7 @@ from tests.core.strategies import checklist, group, percent, rubric, yes_no
 
 from honestone.core.belief import counting
 from honestone.core.belief.contract import ContractModel, Odds
-from honestone.core.belief.counting import Part, summed
+from honestone.core.belief.counting import Summand, summed
 from honestone.core.belief.normal import Atom
 from honestone.core.belief.scores import ScoreModel
 from honestone.core.belief.verdict import TextBelief
@@ -179,7 +179,8 @@ def test_a_sum_has_the_mass_and_the_mean_of_its_parts(
     drawn: list[tuple[list[tuple[float, float]], int]],
 ) -> None:
     parts = [
-        Part([Atom(mass / 4, mean, 0.0) for mass, mean in atoms], count) for atoms, count in drawn
+        Summand([Atom(mass / 4, mean, 0.0) for mass, mean in atoms], count)
+        for atoms, count in drawn
     ]
     found = summed(parts)
     whole = prod(sum(one.mass for one in atoms) ** count for atoms, count in parts)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from honestone.core.belief.counting import Part, coins, summed
+from honestone.core.belief.counting import Summand, coins, summed
 from honestone.core.belief.normal import Atom, below, cut, log_below, merged
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 
@@ -186,7 +186,7 @@ class ContractModel:
         if total <= 0:
             return None
         scaled = [
-            Part([Atom(w, part * m, part * part * v) for w, m, v in atoms], count)
+            Summand([Atom(w, part * m, part * part * v) for w, m, v in atoms], count)
             for weight, atoms, count in parts
             for part in (weight / total,)
         ]

@@ -258,21 +258,21 @@ def coins(alike: Mapping[float, int]) -> tuple[int, Sequence[float]]:
 # sums of unequal parts
 
 
-class Part(NamedTuple):
+class Summand(NamedTuple):
     """Independent parts of a sum: so many that have the same distribution."""
 
     atoms: Sequence[Atom]
     times: int
 
 
-def summed(parts: Iterable[Part], *, share: float = 1.0) -> list[Atom]:
+def summed(parts: Iterable[Summand], *, share: float = 1.0) -> list[Atom]:
     """The distribution of the sum of independent parts; empty where a part is. Exact where they are
     points on a grid, or few; of many unequal ones rounded to the steps of a grid, but for its ends.
     `share`: which part (0-1) of another sum it is; of a small one fewer steps do.
     """
     mass, mean, var = 1.0, 0.0, 0.0
-    points: list[Part] = []
-    wide: list[Part] = []
+    points: list[Summand] = []
+    wide: list[Summand] = []
     for part in parts:
         atoms, count = part
         if not atoms:
@@ -311,7 +311,7 @@ def _mean_var(atoms: Sequence[Atom]) -> float:
 _Point: TypeAlias = tuple[float, float]
 
 
-def _sum_of_points(parts: Sequence[Part], steps: int, exact: int) -> list[_Point]:
+def _sum_of_points(parts: Sequence[Summand], steps: int, exact: int) -> list[_Point]:
     """Of many unequal parts on so many steps, if no grid of `exact` steps has every sum."""
     if sum([count for _, count in parts]) < 2:
         return _every_sum(parts)
@@ -326,7 +326,7 @@ def _sum_of_points(parts: Sequence[Part], steps: int, exact: int) -> list[_Point
     return _with_ends(_on_one_grid(_rows(parts, step), step, _ROUGH_TAIL), parts)
 
 
-def _every_sum(parts: Iterable[Part]) -> list[_Point]:
+def _every_sum(parts: Iterable[Summand]) -> list[_Point]:
     found = [(0.0, 1.0)]
     for atoms, count in parts:
         for _ in range(count):
@@ -339,7 +339,7 @@ def _span(atoms: Sequence[Atom]) -> float:
     return max(means) - min(means)
 
 
-def _common_step(parts: Iterable[Part], least: float) -> float | None:
+def _common_step(parts: Iterable[Summand], least: float) -> float | None:
     """The largest step of which all distances are multiples; None where it is below `least`."""
     step = 0.0
     for gap in _gaps(parts):
@@ -354,14 +354,14 @@ def _common_step(parts: Iterable[Part], least: float) -> float | None:
     return step
 
 
-def _gaps(parts: Iterable[Part]) -> Iterator[float]:
+def _gaps(parts: Iterable[Summand]) -> Iterator[float]:
     """The distances between the points of each part."""
     for atoms, _ in parts:
         means = sorted([mean for _, mean, _ in atoms])
         yield from [after - one for one, after in pairwise(means) if after > one]
 
 
-def _rows(parts: Iterable[Part], unit: float) -> Iterator[list[_Point]]:
+def _rows(parts: Iterable[Summand], unit: float) -> Iterator[list[_Point]]:
     """The sum of each part. Parts of two points with the same probabilities whose distances are as
     many units, about, are one part of the mean distance.
     """
@@ -410,7 +410,7 @@ def _without_tails(masses: list[float], tail: float) -> tuple[int, list[float]]:
     return first, masses[first:last]
 
 
-def _with_ends(sums: Sequence[_Point], parts: Sequence[Part]) -> list[_Point]:
+def _with_ends(sums: Sequence[_Point], parts: Sequence[Summand]) -> list[_Point]:
     """With the probabilities of the lowest and of the highest sum, which a bar may ask for exactly,
     and no other sum there.
     """

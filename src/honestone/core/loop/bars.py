@@ -47,12 +47,12 @@ YES_OR_NO: Final = Bars(consult=0.15, open_at_end=0.01, sure=0.95, end=LEAST_STA
 
 # Of marks on a scale, of a version that would be given up, or kept: by how much nearer to the contract it
 # is at least, or at most, where another judge looks at it first.
-_NEARLY_KEPT: Final = -1.0
-_HARDLY_KEPT: Final = 0.5
+_NEARLY_ACCEPTED: Final = -1.0
+_HARDLY_ACCEPTED: Final = 0.5
 
 
-def is_close(nearer: float, *, is_kept: bool) -> bool:
+def is_close(nearer: float, *, is_accepted: bool) -> bool:
     """Whether another look may well turn the choice about a version. `nearer`: how much nearer to the
     contract it is than the one before (`ContractModel.value`).
     """
-    return nearer < _HARDLY_KEPT if is_kept else nearer > _NEARLY_KEPT
+    return nearer < _HARDLY_ACCEPTED if is_accepted else nearer > _NEARLY_ACCEPTED

@@ -472,9 +472,8 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
     step = state.steering.step(version)
     assert step is not None, "the version of an open round is new"
     choice = _choice(state, version, step)
-    if is_close(step.value, is_kept=isinstance(choice, Accept)) and _may_look_again(state, version):
-        return _ask_in_turn(state, version)
-    return choice
+    is_open = is_close(step.value, is_accepted=isinstance(choice, Accept))
+    return _ask_in_turn(state, version) if is_open and _may_look_again(state, version) else choice
 
 
 def _choice(state: BeliefState, version: str, step: Step) -> Accept | RollBack:
