@@ -248,23 +248,6 @@ def test_no_more_looks_than_max_looks_certify_a_version() -> None:
     assert sum(bool(ballot.marks) for ballot in state.looks("v0")) == 6
 
 
-@pytest.mark.parametrize(("most", "looks"), [(2, ["p1", "h0"]), (3, ["p1", "p0", "h0"])])
-def test_a_second_look_before_a_close_choice_leaves_one_for_the_witness(
-    most: int, looks: list[str]
-) -> None:
-    """It was the last that `max_looks` allows, and no held-out judge could confirm the version."""
-    of = rubric(percent("a", floor=60), checklist("b", "xyz"), threshold=70)
-    seen = {
-        version: {"a": score, "b": dict.fromkeys("xyz", True)}
-        for version, score in (("v0", 95), (("h0", "v0"), 59), ("v1", 96))
-    }
-    run = scene(
-        seen, ["v1"], of=replace(of, max_looks=most, quorum=1), panel=("p0", "p1"), holdouts=("h0",)
-    )
-    assert result(run.play()) is Result.PASSED
-    assert [judge for judge, version, _ in run.asked if version == "v1"] == looks
-
-
 def test_what_is_better_is_kept_and_what_is_worse_is_not() -> None:
     run = scene(progress(50, 40, 62, 95), ["v1", "v2", "v3"])
     state = run.play()

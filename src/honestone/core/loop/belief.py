@@ -1,7 +1,6 @@
 """The policies `belief` and `strict`: they go by the probability that a version meets the contract.
 
-One judge looks at each version, in turn; of marks on a scale a second one where the first leaves it
-open whether the version is nearer to the contract. Where that makes a PASS likely, held-out judges are asked
+One judge looks at each version, in turn. Where that makes a PASS likely, held-out judges are asked
 one call at a time. PASSED needs the first answers of two of them that do not refuse it beyond what
 their noise explains, and a probability of 95 %. After those whoever tells most is asked: of yes/no
 items a held-out judge may look again, since only its looks tell what was made to look met. When no
@@ -31,7 +30,7 @@ from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
 from honestone.core.judging.rubric import Key
 from honestone.core.judging.scorecard import Line, Scorecard, judge_gate
 from honestone.core.judging.scorer import Scorer
-from honestone.core.loop.bars import ON_A_SCALE, YES_OR_NO, Bars, is_close
+from honestone.core.loop.bars import ON_A_SCALE, YES_OR_NO, Bars
 from honestone.core.loop.delivery import still_open
 from honestone.core.loop.policies import lost_check, rounds_used_up
 from honestone.core.loop.state import (
@@ -57,8 +56,6 @@ LOOKS_IN_RUN: Final = 2
 RESERVE: Final = 3
 # Failed calls after which a version gets no further look.
 TRIES: Final = 4
-# Calls that are left for certifying when another judge looks before a version is kept or given up.
-TO_CERTIFY: Final = 10
 # Looks at each of the original and the last version that may go to the comparison of the two.
 LOOKS_TO_COMPARE: Final = 6
 # By what factor each rejection of a criterion lowers the gain that is expected of its next edit.
@@ -412,15 +409,11 @@ def _look(state: BeliefState, version: str) -> Ask | None:
         return Ask(judges=(CHECK,), version=version, role="panel")
     if not state.needs_witness or state.has_look(version) or state.calls_left <= 0:
         return None
+    tried = [ballot.voter for ballot in state.looks(version)]
     order = _order(state)
-    if not order or len(state.looks(version)) >= max(TRIES, len(order)):
+    if not order or len(tried) >= max(TRIES, len(order)):
         return None
-    return _ask_in_turn(state, version)
-
-
-def _ask_in_turn(state: BeliefState, version: str) -> Ask:
-    """Ask from the judge on whose turn it is; of those that were tried equally often the first."""
-    tried, order = [ballot.voter for ballot in state.looks(version)], _order(state)
+    # From the judge whose turn it is; of those that were tried equally often the first.
     start = state.turn % len(order)
     in_turn = [*order[start:], *order[:start]]
     return _ask(state, version, min(in_turn, key=tried.count))
@@ -471,13 +464,6 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
         )
     step = state.steering.step(version)
     assert step is not None, "the version of an open round is new"
-    choice = _choice(state, version, step)
-    is_open = is_close(step.value, is_accepted=isinstance(choice, Accept))
-    return _ask_in_turn(state, version) if is_open and _may_look_again(state, version) else choice
-
-
-def _choice(state: BeliefState, version: str, step: Step) -> Accept | RollBack:
-    """Whether the version of the open round is kept, by what was seen of it."""
     moved = _moved(state, version, step)
     if state.beliefs.has_scales and not _rose(state, version):
         return RollBack(reason=f"no mark is better than before: {moved}")
@@ -486,25 +472,6 @@ def _choice(state: BeliefState, version: str, step: Step) -> Accept | RollBack:
     if step.value > 0.0:
         return Accept(version=version, reason=f"nearer to the contract: {moved}")
     return RollBack(reason=f"not nearer to the contract: {moved}")
-
-
-def _may_look_again(state: BeliefState, version: str) -> bool:
-    """Whether another judge looks at the version of the open round before it is kept or given up:
-    of marks on a scale, once, where calls are left over, and looks for the held-out judges that a
-    PASS needs. Under `strict` one look decides.
-    """
-    tried = [one.voter for one in state.looks(version)]
-    is_first = _marked_looks(state, version) == len(tried) == 1
-    if state.strict or not state.beliefs.has_scales or not is_first:
-        return False
-    if not set(_order(state)).difference(tried):
-        return False
-    to_confirm = min(LOOKS_NEEDED, len(state.holdouts)) - state.witnesses(version)
-    most_looks = state.rubric.max_looks
-    if most_looks is not None and most_looks < len(tried) + 1 + to_confirm:
-        return False
-    rounds_left = state.limits.rounds - len(state.rounds)
-    return state.calls_left > rounds_left + TO_CERTIFY
 
 
 def _rose(state: BeliefState, version: str) -> bool:
