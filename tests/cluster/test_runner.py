@@ -161,16 +161,22 @@ def test_a_refusal_is_listed_while_the_run_is_open(place: StorePlace, store: Sto
         asyncio.run(asyncio.wait_for(work(loop), 60))
 
 
+async def stopped_with(loop: RunnerLoop, session: Session, cases: int) -> asyncio.Task[None]:
+    """The work of a runner that is stopped with so many cases in hand, which wait at the gate."""
+    session.gate = asyncio.Event()
+    working = asyncio.create_task(loop.work())
+    while len(loop.heartbeat.card.in_hand) < cases:
+        await asyncio.sleep(0.02)
+    loop.stop()
+    return working
+
+
 def test_a_runner_that_is_stopped_finishes_what_it_has(place: StorePlace, store: Store) -> None:
     """Within its grace; it takes no more, and it beats meanwhile."""
     run, session, said = ordered(place, store, 5), Session(lambda case: 0), list[str]()
 
     async def work(loop: RunnerLoop) -> None:
-        session.gate = asyncio.Event()
-        working = asyncio.create_task(loop.work())
-        while len(loop.heartbeat.card.in_hand) < 2:
-            await asyncio.sleep(0.02)
-        loop.stop()
+        working = await stopped_with(loop, session, 2)
         beats = set[float]()
         with closing(open_queue(place)) as queue:
             while len(beats) < 3:
@@ -200,11 +206,7 @@ def test_a_runner_that_is_stopped_gives_back_at_once_what_has_not_begun(
     session.not_begun = {"c1", "c2", "c3"}
 
     async def work(loop: RunnerLoop) -> None:
-        session.gate = asyncio.Event()
-        working = asyncio.create_task(loop.work())
-        while len(loop.heartbeat.card.in_hand) < 4:
-            await asyncio.sleep(0.02)
-        loop.stop()
+        working = await stopped_with(loop, session, 4)
         with closing(open_queue(place)) as queue:
             while queue.waiting(run).todo < 3:
                 await asyncio.sleep(0.02)

@@ -37,10 +37,10 @@ def find_run(store: Store, name: str) -> RunInfo:
     """The run with this id or beginning of one. `last` is the newest one that is not a part of an
     improvement, as `runs` lists them. Raises StoreError with near names.
     """
-    if name not in LAST or store.find_run(name).kind != "suite":
-        return store.find_run(name)
-    runs = store.runs(own=True)
-    return next((one for one in runs if not is_part_of_loop(store, one)), runs[0])
+    found = store.find_run(name)
+    if name not in LAST or not is_part_of_loop(store, found):
+        return found
+    return next((one for one in store.runs(own=True) if not is_part_of_loop(store, one)), found)
 
 
 def is_part_of_loop(store: Store, run: RunInfo) -> bool:

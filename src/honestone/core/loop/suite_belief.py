@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from honestone.core.belief.cases.bar import grounds_of
+from honestone.core.belief.cases.bar import grounds_of_texts
 from honestone.core.belief.cases.pooled import Mean, mean_of
 from honestone.core.belief.cases.ranges import text_with
 from honestone.core.belief.cases.sides import better_than
@@ -277,7 +277,7 @@ class SuiteBeliefState(SuiteLoopState):
         return max(found.low, min(found.chance, self.least - CLOSE))
 
     def _grounds(self, version: str) -> tuple[Ground, ...]:
-        return tuple(grounds_of(self._texts_of(version).values()))
+        return tuple(grounds_of_texts(self._texts_of(version).values()))
 
     def _not_asked(self, version: str) -> int:
         """Those, and the cases that a run of a split left out."""

@@ -42,7 +42,7 @@ class SuiteBar(Struct, frozen=True, kw_only=True):
         return self.max_looks or LOOKS_PER_CASE * attempts
 
 
-def grounds_of(texts: Iterable[TextBelief]) -> list[Ground]:
+def grounds_of_texts(texts: Iterable[TextBelief]) -> list[Ground]:
     """How often each judge looked at these texts."""
     looks: dict[str, int] = {}
     for judge, count in (look for text in texts for look in text.looks.items()):
@@ -63,7 +63,7 @@ def suite_belief(
     chance = suite.chance
     if chance is None:
         return None
-    looks = grounds_of(text for one, _ in by_text(cases) for text in one.texts)
+    looks = grounds_of_texts(text for one, _ in by_text(cases) for text in one.texts)
     certain = sum(one.certain is not None for one in cases)
     found = StatedBelief(
         probability=_stated(chance, bar.sure),
