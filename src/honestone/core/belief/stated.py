@@ -306,7 +306,8 @@ def likelier(gate: Verdict, belief: StatedBelief | None) -> Verdict:
 def _against_the_marks(outcome: Outcome, gate: Verdict, sentence: str) -> Verdict:
     by_marks = "; ".join(gate.reasons) or "every bar is reached"
     return Verdict(
-        outcome, (f"by the marks alone, whose score decides nothing here: {by_marks}", sentence)
+        outcome,
+        (f"by the marks alone, whose mean score decides nothing here: {by_marks}", sentence),
     )
 
 
