@@ -449,14 +449,15 @@ class ImprovementRequest(EditOptions, frozen=True, kw_only=True):
             )
 
 
-def require_statable(sure: Fraction, says: str) -> None:
-    """Raises UsageError for a bar in a file (0-1; `says`: which one) below what is called PASSED. As a
-    binary fraction, which is what beliefs are: .8 in a file is .8 there.
+def require_statable(sure: Fraction, says: str, place: str | None) -> None:
+    """Raises UsageError for a bar in a file (0-1; `says`: which one, `place`: where) below what is
+    called PASSED. As a binary fraction, which is what beliefs are: .8 in a file is .8 there.
     """
     if float(sure) < LEAST_STATED:
         raise UsageError(
             f"{says} `sure: {show_bar(sure)}`: `improve` does not say PASSED of what"
             f" is less than {LEAST_STATED:.0%} sure",
+            place=place,
             hint="write 80 or more there, or add --sure 95",
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from honestone.app.judging import judging_options
 from honestone.app.judging.measured.known_noise import known_noise
 from honestone.app.judging.measured.vouching import require_vouched
 from honestone.app.judging.rubric_plan import RubricPlan
-from honestone.app.judging.sure import refuse_other_ways
+from honestone.app.judging.sure import place_of_sure, refuse_limit_in_file, refuse_other_ways
 from honestone.app.judging.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core import events
@@ -59,7 +60,7 @@ def prepare_rubric(
     """
     rubric = _read_rubric(workspace, request, observer)
     policy = _policy_for(request, rubric.rubric)
-    _require_statable(request, rubric.rubric)
+    _require_statable(request, rubric.rubric, rubric.path)
     plan = _prepared(workspace, replace(request, policy=policy), rubric, before_asking)
     if request.policy is not None or policy not in BY_BELIEF:
         return plan
@@ -70,7 +71,7 @@ def prepare_rubric(
     )
 
 
-def _require_statable(request: ImprovementRequest, rubric: Rubric) -> None:
+def _require_statable(request: ImprovementRequest, rubric: Rubric, file: Path | None) -> None:
     """Raises UsageError where how sure a verdict has to be is asked for and cannot be had."""
     if request.judging.sure is not None and request.policy not in (None, *BY_BELIEF):
         raise UsageError(
@@ -85,7 +86,9 @@ def _require_statable(request: ImprovementRequest, rubric: Rubric) -> None:
             hint="name other judges with --judge, or leave --sure and `sure:` out",
         )
     if rubric.sure is not None:
-        require_statable(rubric.sure, "the rubric says")
+        require_statable(rubric.sure, "the rubric says", place_of_sure(file, request.judging))
+    else:
+        refuse_limit_in_file(rubric.max_looks, file)
 
 
 def _under_keep_best(

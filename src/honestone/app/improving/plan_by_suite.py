@@ -16,6 +16,7 @@ from honestone.app.improving import loop
 from honestone.app.improving.loop import ImprovementRequest, LoopPlan
 from honestone.app.improving.split_runs import PanelOfEdits, SplitRuns
 from honestone.app.judging import judging_options
+from honestone.app.judging.sure import place_of_sure
 from honestone.app.suites.costs import bar_words
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
@@ -178,7 +179,8 @@ def _require_statable(request: ImprovementRequest, tasks: SuitePlan) -> None:
     """
     if tasks.sure is None or not _asks_judges(tasks):
         return
-    loop.require_statable(tasks.sure, "the suite says")
+    place = place_of_sure(tasks.workspace.path(tasks.request.suite), tasks.judging)
+    loop.require_statable(tasks.sure, "the suite says", place)
     if request.policy == "keep-best":
         raise UsageError(
             "--sure is what the policy belief decides by; keep-best has a rule of its own",

@@ -233,7 +233,13 @@ class _Work:
         be shown is too big for it.
         """
         request, rubric, judging = self._request, self._plan.rubric, self._request.judging
-        require_askable(rubric, self._seats, judging, gate_only=request.gate_only)
+        require_askable(
+            rubric,
+            self._seats,
+            judging,
+            gate_only=request.gate_only,
+            file=self._plan.path,
+        )
         if not request.measures:
             require_vouched(self._workspace, [rubric], self._seats, judging)
         if self._target is not None:

@@ -18,7 +18,7 @@ from honestone.app.judging.lock import check_lock
 from honestone.app.judging.measured.vouching import require_vouched
 from honestone.app.judging.preflight import require_checks_of_cases
 from honestone.app.judging.rubric_plan import with_bars
-from honestone.app.judging.sure import sure_of_suite
+from honestone.app.judging.sure import place_of_sure, refuse_people_alone, sure_of_suite
 from honestone.app.judging.trusting import is_trusted, read_with_permission
 from honestone.app.suites.choice import choose_cases, in_column
 from honestone.app.suites.columns import SuiteName, last_columns
@@ -81,7 +81,7 @@ def plan_columns(
     cases = _with_options(source, request)
     chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
     observer.progress(0, len(chosen), "preparing")
-    require_askable_suite(source, request, chosen)
+    require_askable_suite(source, request, path)
     planning = _Planning(
         workspace=workspace, request=request, source=source, cases=cases, chosen=chosen
     )
@@ -195,6 +195,8 @@ class _Planning(Struct, frozen=True, kw_only=True):
         for rubric in rubrics.values():
             judging_options.require_quorum(rubric, seats)
         suite = self.source.suite
+        if sure_of_suite(suite, judging) is not None:
+            refuse_people_alone(seats, place_of_sure(self.path, judging))
         of_suite = (suite.require_calibration, suite.require_tier)
         require_vouched(self.workspace, rubrics.values(), seats, judging, suite=of_suite)
         return seats

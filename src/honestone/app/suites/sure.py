@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields  # noqa: TID251
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.judging.sure import refuse_limit_alone, refuse_other_ways, sure_of_suite
+from honestone.app.judging.sure import (
+    refuse_limit_alone,
+    refuse_limit_in_file,
+    refuse_other_ways,
+    sure_of_suite,
+)
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.core.belief.next_look import ONE_LOOK
 from honestone.core.errors import UsageError
 from honestone.core.record.record import CaseRecord, SuiteRecord
-from honestone.core.suite.case import Case
 from honestone.core.suite.outline import outline_of
 from honestone.engine.cases import CaseWork
 from honestone.engine.judging.evaluator import Evaluator
@@ -24,15 +28,14 @@ if TYPE_CHECKING:
     from honestone.engine.sure_suites import SuiteAsking, SureCaseWork
 
 
-def require_askable_suite(
-    source: SuiteSource, request: SuiteRequest, chosen: Sequence[Case]
-) -> None:
+def require_askable_suite(source: SuiteSource, request: SuiteRequest, file: Path) -> None:
     """Raises UsageError for what `sure` of a suite cannot be combined with, and where only rubrics
-    of its cases say it.
+    of its cases say it. `file`: the suite.
     """
     sure = sure_of_suite(source.suite, request.judging)
     refuse_limit_alone(sure, request.judging)
     if sure is None:
+        refuse_limit_in_file(source.suite.max_looks, file)
         _refuse_in_cases(source)
         if request.all_cases:
             raise UsageError(

@@ -156,9 +156,9 @@ def _walk(path: str, ours: object, theirs: object) -> Iterator[str]:
         for key in [*ours, *(k for k in theirs if k not in ours)]:
             here = f"{path}.{key}" if path else str(key)
             if key not in theirs:
-                yield f"{here}: {_short(ours[key])} is gone"
+                yield f"{here}: {_written(here, ours[key])} is gone"
             elif key not in ours:
-                yield f"{here}: {_short(theirs[key])} is new"
+                yield f"{here}: {_written(here, theirs[key])} is new"
             else:
                 yield from _walk(here, ours[key], theirs[key])
     elif isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):

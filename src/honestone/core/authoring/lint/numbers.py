@@ -54,7 +54,9 @@ def required_without_weight(rubric: Rubric) -> Iterator[Remark]:
 
 
 def bars(rubric: Rubric) -> Iterator[Remark]:
-    """A floor above the threshold, and bars written as shares of 1."""
+    """A floor above the threshold, bars written as shares of 1, and a limit of looks alone."""
+    if rubric.max_looks is not None and rubric.sure is None:
+        yield Remark(rule="limit-without-sure", path=("max_looks",), at_key=True)
     floor, threshold = as_written(rubric.floor * 100), as_written(rubric.threshold * 100)
     if rubric.floor > rubric.threshold:
         facts = {"floor": floor, "threshold": threshold}
