@@ -207,7 +207,9 @@ def test_over_a_suite_a_text_is_judged_once_and_passed_says_how_sure(tmp_path: P
 
 
 def test_over_a_suite_keep_best_asks_about_each_case_once(tmp_path: Path) -> None:
-    """The rule of before is there by its name: every judge looks once, and no probability is stated."""
+    """The rule of before is there by its name: every judge looks once. How sure that makes the bars is
+    stated beside, as in `show`.
+    """
     asked: list[str] = []
     (tmp_path / "text.md").write_text("a b c d e f g h i\n")
 
@@ -224,11 +226,13 @@ def test_over_a_suite_keep_best_asks_about_each_case_once(tmp_path: Path) -> Non
         policy="keep-best",
         folder=tmp_path,
     )
-    assert (done.result, done.to_dict()["probability"], len(set(asked))) == (
-        "PASSED",
-        None,
-        len(asked),
-    )
+    document = done.to_dict()
+    assert (done.result, len(set(asked))) == ("PASSED", len(asked))
+    assert 0.5 < document["probability"] == document["belief"]["probability"] < 1.0
+    assert document["belief"]["target"] is None and document["belief"]["looks"] == len(asked)
+    lonely = [one for one in document["flags"] if one.startswith("LOW CONFIDENCE")]
+    assert len(lonely) == 1 and "in 3 of 3 cases" in lonely[0]
+    assert honestone.show(done.run, folder=tmp_path)["belief"] == document["belief"]
 
 
 def _improved_suite(folder: Path, suite: Mapping[str, object], **more: Any) -> dict[str, Any]:

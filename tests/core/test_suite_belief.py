@@ -36,7 +36,7 @@ from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.spend import Spend
-from honestone.core.loop import suite_belief
+from honestone.core.loop import suite_answers
 from honestone.core.loop.delivery import delivery
 from honestone.core.loop.state import (
     Accept,
@@ -544,7 +544,7 @@ def test_beliefs_are_kept_until_a_ballot_arrives(monkeypatch: pytest.MonkeyPatch
     told.looked("v1", TRAIN, texts("train", "+", "-", "-", "-"))
     decided, chance = told.next, told.state.chance("v1", VAL)
     with monkeypatch.context() as patched:
-        patched.setattr(suite_belief, "SuiteBelief", None)
+        patched.setattr(suite_answers, "SuiteBelief", None)
         assert told.next == decided
     told.looked("v1", TEST, texts("test", "++", "++", "--", "--"))
     assert told.state.chance("v1", VAL) != chance

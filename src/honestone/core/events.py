@@ -235,7 +235,7 @@ class SuiteImprovementStarted(LoopStarted, frozen=True, kw_only=True):
     certifies.
 
     `splits` are the ids of their cases, `candidates` the proposals of a round. `mock`: a part of it
-    only pretends. `rubrics`: what judges answer, by their keys, where they are asked by need.
+    only pretends. `rubrics`: what judges answer, by their keys.
     `attempts`: of cases that are run several times, how often. `is_by_code`: no case asks a judge.
     """
 
@@ -616,8 +616,7 @@ class CaseAnswers(Struct, frozen=True, kw_only=True):
 class BallotCast(Spending, frozen=True, kw_only=True):
     """One judge's answers about a version; `draw` counts its looks at that version from 0. In a
     loop over a suite the judge is a split, and `of_run` its run; `judges` (id, state, reason) and
-    `flags` are those of that run, and `cases` what its judges answered, where they are asked by
-    need.
+    `flags` are those of that run, and `cases` what its judges answered.
     """
 
     type = "ballot"

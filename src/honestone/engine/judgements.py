@@ -184,7 +184,7 @@ class SplitRun(Struct, frozen=True, kw_only=True):
     process spent.
 
     `cut_short` is the limit that ended it before every task was run: then its results do not count.
-    `answers`: what is known of each task, where its judges were asked by need.
+    `answers`: what is known of each task.
     """
 
     run: str

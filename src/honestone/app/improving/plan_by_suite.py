@@ -305,6 +305,7 @@ class _Tasks(Struct, frozen=True, kw_only=True, dict=True):
         """The first event of a run."""
         assert self.request.suite is not None
         title, tasks = self.tasks.title, self.tasks
+        asks_judges = _asks_judges(tasks)
         return events.SuiteImprovementStarted(
             **events.judged_by(
                 self.contract, self.request.judging.rule, STEERING, limits.to_plain()
@@ -323,13 +324,13 @@ class _Tasks(Struct, frozen=True, kw_only=True, dict=True):
             ),
             certifying=suite_loop.certifying_rubric(self.splits, title=title, least=self.least),
             splits=self.splits.ids,
-            rubrics=self.tasks.contracts.rubrics if self.is_by_belief else {},
+            rubrics=self.tasks.contracts.rubrics if asks_judges else {},
             attempts={
                 case.id: case.attempts
                 for case in self.tasks.chosen
-                if self.is_by_belief and case.attempts > 1
+                if asks_judges and case.attempts > 1
             },
-            is_by_code=not _asks_judges(tasks),
+            is_by_code=not asks_judges,
             candidates=self.candidates,
             require_improvement=self.request.require_improvement,
             suite=events.StartedSuite(

@@ -82,7 +82,7 @@ class SplitRuns(Struct, frozen=True, kw_only=True):
                 *(not_loaded(record) if self.plan.subject.is_isolated else []),
             ],
             cut_short=_cut_short(record, left, meter),
-            answers=() if need is None else record.answers(case.id for case in cases),
+            answers=record.answers(case.id for case in cases),
         )
 
     async def close(self) -> None:

@@ -130,7 +130,7 @@ def rests_on_one_judge(state: LoopState, log: Sequence[events.Event]) -> bool:
     """
     if isinstance(log[0], events.SuiteImprovementStarted):
         looks = [*_lonely_flags(state), *_flags(_looks(log, state.best))]
-        return any(flag.startswith(LOW_CONFIDENCE_NAME) for flag in looks)
+        return any(map(_is_lonely, looks))
     version, is_confirmed = state.best, False
     if state.holdouts and state.certifications(version):
         is_confirmed = state.is_certified(version)
@@ -348,7 +348,7 @@ def suite_improvement_document(
     started = log[0]
     assert isinstance(started, events.SuiteImprovementStarted)
     document = improvement_document(state, log, **facts)
-    lonely = _lonely_flags(state)
+    looks = _flags(event for event in log if isinstance(event, events.BallotCast))
     return replace(
         document,
         baseline=_of_suite(document.baseline, log, state.original),
@@ -370,8 +370,8 @@ def suite_improvement_document(
         candidates=started.candidates,
         mock=started.mock,
         flags=[
-            *lonely,
-            *_flags(event for event in log if isinstance(event, events.BallotCast)),
+            *([] if any(map(_is_lonely, looks)) else _lonely_flags(state)),
+            *looks,
             *([] if state.rubric.can_fail else [NOTHING_CAN_FAIL]),
         ],
     )
@@ -384,6 +384,10 @@ def _lonely_flags(state: LoopState) -> list[str]:
     stated = state.stated(state.best)
     is_lonely = stated is not None and stated.target is None and stated.judges == 1
     return warning_words([(LOW_CONFIDENCE_NAME, LOW_CONFIDENCE)]) if is_lonely else []
+
+
+def _is_lonely(flag: str) -> bool:
+    return flag.startswith(LOW_CONFIDENCE_NAME)
 
 
 def _of_suite(
