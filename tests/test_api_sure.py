@@ -262,6 +262,21 @@ def test_a_limit_of_looks_alone_is_refused() -> None:
     assert judges.total == 0
 
 
+@pytest.mark.parametrize("met", [True, False])
+def test_one_look_decides_nothing_whatever_ended_the_looks(met: bool) -> None:
+    """A limit, or another judge that gives no answer."""
+    judges = Judges(lambda case, look: met)
+
+    def silent(request: object) -> None:
+        raise RuntimeError("no answer")
+
+    limited: dict[str, Any] = {"judges": [judges.named("a"), judges.named("b")], "max_calls": 1}
+    for options in (limited, {"judges": [judges.named("c"), silent], "max_calls": 3}):
+        found = honestone.evaluate("a text", RUBRIC, sure=60, fresh=True, **options).to_dict()
+        assert found["belief"]["looks"] == 1 and found["belief"]["decided"] is False
+        assert found["verdict"] == "inconclusive" and "after 1 look" in str(found["reasons"])
+
+
 def test_a_case_that_says_sure_alone_is_refused() -> None:
     """Given as mappings: the suite says it, or the call does."""
     judges = Judges(lambda case, look: True)

@@ -103,9 +103,11 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
 
     @property
     def outcome(self) -> Outcome | None:
-        """What the probability decides; None without a bar."""
+        """What the probability decides; None without a bar. One look of a judge decides nothing."""
         if self.target is None:
             return None
+        if self.looks == 1 and not self.is_certain:
+            return Outcome.INCONCLUSIVE
         if self.probability >= self.target:
             return Outcome.PASS
         return Outcome.FAIL if 1.0 - self.probability >= self.target else Outcome.INCONCLUSIVE
