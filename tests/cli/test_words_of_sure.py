@@ -345,3 +345,28 @@ def test_the_next_command_of_a_failure_is_not_refused(asked: Desk) -> None:
     assert " --sure 80" in again
     command = shlex.split(again.replace("WORKER", "'cmd:true'"))
     assert asked.run(*command, "--dry-run", "--rounds", "1").code == 1
+
+
+def test_a_table_of_texts_says_how_sure_each_verdict_is(asked: Desk) -> None:
+    """A column where judges looked, and in all how sure the least certain verdict is."""
+    asked.file("texts.csv", "id,text\na,one text\nb,another text\n")
+    body = "looks = len(open(LOG).readlines())\n" + answers(True, True)
+    judge = ("--judge", asked.judge("one", body).spec)
+    call = ("eval", "texts.csv", "--text", "text", "--id", "id", "-r", "rubric.yaml", *judge)
+    document = asked.run(*call, "--json").json
+    least = min(row["probability"] for row in document["rows"])
+    assert document["summary"]["least_sure"] == least
+    words = f"{int(least * 100)}% sure"
+    assert f"each verdict at least {words}" in asked.run(*call).out
+    found = asked.run(*call, "-f", "markdown").out
+    assert f"each verdict at least {words}" in found and f"| a | passed | {words} |" in found
+    page = asked.run(*call, "-f", "html").out
+    assert '<th scope="col">Sure</th>' in page and f'<td class="num">{words}</td>' in page
+
+
+def test_a_table_that_code_judges_has_no_column_of_it(desk: Desk) -> None:
+    desk.file("rubric.yaml", "rubric: 1\ncriteria:\n  - {id: one, check: {contains: text}}\n")
+    desk.file("texts.csv", "id,text\na,one text\n")
+    call = ("eval", "texts.csv", "--text", "text", "-r", "rubric.yaml")
+    assert desk.run(*call, "--json").json["summary"]["least_sure"] is None
+    assert "sure" not in desk.run(*call, "-f", "markdown").out

@@ -90,6 +90,7 @@ class TextsWriter(Struct):
     tally: TextTally = field(default_factory=TextTally)
     groups: dict[str, TextTally] = field(default_factory=dict)
     lonely: int = 0
+    least_sure: float | None = None
     absent: Absences = field(default_factory=Absences)
     _worst: list[tuple[tuple[bool, float, int], WorstTextDoc]] = field(default_factory=list)
     # Reasons of criteria that many scorecards share, which are kept alive with them.
@@ -109,6 +110,8 @@ class TextsWriter(Struct):
         undecided = known and is_undecided(card.belief)
         self._count(outcome, score, criteria, group, undecided)
         self.lonely += card.low_confidence and outcome in (Outcome.PASS, Outcome.FAIL)
+        probability = card.belief.probability if known and card.belief is not None else None
+        self._take_in(outcome, probability)
         id = card.artifact.path
         if outcome is not Outcome.PASS:
             self._add_worst(id, outcome, score, reasons)
@@ -116,13 +119,20 @@ class TextsWriter(Struct):
             id=id,
             score=score,
             verdict=card.verdict,
-            probability=card.belief.probability if known and card.belief is not None else None,
+            probability=probability,
             undecided=undecided,
             criteria=criteria,
             reasons=reasons,
             group=group if self.has_groups else UNSET,
             error=error or UNSET,
         )
+
+    def _take_in(self, outcome: Outcome, probability: float | None) -> None:
+        """How sure a verdict is, where judges looked."""
+        if probability is None or probability in (0.0, 1.0) or outcome is Outcome.INCONCLUSIVE:
+            return
+        own = probability if outcome is Outcome.PASS else 1.0 - probability
+        self.least_sure = own if self.least_sure is None else min(own, self.least_sure)
 
     def _count(
         self,
@@ -221,6 +231,7 @@ class TextsWriter(Struct):
             criteria=whole.criteria,
             groups={name: _group_document(tally) for name, tally in self.groups.items()},
             worst=[one for _, one in self._worst],
+            least_sure=self.least_sure,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from honestone.core.numbers import percent, points
+from honestone.core.numbers import chance_words, percent, points, sure
 from honestone.core.statistics.text_tally import open_words
 from honestone.report.documents.scorecard import (
     UsageDoc,
@@ -74,6 +74,11 @@ class TextRowDoc(Struct, frozen=True, kw_only=True):
     @property
     def score_words(self) -> str:
         return points(self.score)
+
+    @property
+    def sure_words(self) -> str:
+        """`97% sure` that the contract is met; empty where that is not known."""
+        return "" if self.probability is None else chance_words(self.probability)
 
 
 class MeanDoc(Struct, frozen=True, kw_only=True):
@@ -162,10 +167,17 @@ class TextsSummaryDoc(TextGroupDoc, frozen=True, kw_only=True):
 
     `groups`: the same for every group, by its name
     `worst`: the ten that did worst, the worst first: failed ones by their score, then open ones
+    `least_sure`: how probable the least certain verdict is, 0-1; `null` where no judge answered
     """
 
     groups: dict[str, TextGroupDoc] = {}
     worst: list[WorstTextDoc] = []
+    least_sure: float | None = None
+
+    @property
+    def sure_words(self) -> str:
+        """`at least 96% sure`, of every verdict; empty where no judge answered."""
+        return "" if self.least_sure is None else f"each verdict at least {sure(self.least_sure)}"
 
 
 class AbsentJudgeDoc(Struct, frozen=True, kw_only=True):

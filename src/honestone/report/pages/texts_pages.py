@@ -20,10 +20,10 @@ def texts_markdown(doc: TextsDoc, *, most: int = MOST) -> str:
     top, head, bottom = (
         neat(macro(environment, "texts.md.j2", name)(doc)) for name in ("top", "head", "bottom")
     )
-    draw, criteria = macro(environment, "texts.md.j2", "row"), [*doc.summary.criteria]
+    draw = macro(environment, "texts.md.j2", "row")
     order = sorted(doc.rows, key=lambda row: row.verdict == "pass")
     left = most - len(top) - len(head) - len(bottom) - 200
-    rows = fitting([draw(row, criteria) for row in order], left)
+    rows = fitting([draw(row, doc.summary) for row in order], left)
     cut = len(order) - len(rows)
     parts = [top.strip("\n"), head.rstrip("\n") + "\n" + "\n".join(rows)]
     parts += [f"_Cut to fit: {cut:,} texts have no row; the JSON has them._"] if cut else []

@@ -115,6 +115,7 @@ def _summary(doc: TextsDoc, style: Style) -> list[str]:
     figures = (
         ("passed", f"{doc.summary.passed_words}{between}{doc.rate_words}"),
         ("mean score", doc.summary.mean_score.words),
+        *([("sure", doc.summary.sure_words)] if doc.summary.sure_words else []),
         ("spent", between.join(doc.spent_words)),
     )
     for name, value in figures:
