@@ -191,7 +191,7 @@ def test_a_case_of_a_suite_is_what_its_looks_make_likely() -> None:
     case = next(one for one in found["cases"] if one["id"] == "c3")
     assert judges.looks["c3"] > 1 and found["verdict"] == "pass"
     assert case["status"] == "passed"
-    assert "by the marks alone, whose mean score decides nothing here" in str(case)
+    assert "by the marks alone, whose mean decides nothing here" in str(case)
 
 
 def test_no_settled_case_is_asked_again_while_another_is_open() -> None:

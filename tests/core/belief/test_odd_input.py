@@ -141,7 +141,8 @@ def test_asking_on_ends_and_what_it_says_is_so(panel: Panel) -> None:
     assert looking.count <= (of.max_looks or DEFAULT_LOOKS)
     card = Scorer(of).card(looking.ballots)
     gate = judge_gate(card, of)
-    verdict = believed(gate, belief)
+    rule = Scorer(of).rule
+    verdict = believed(gate, belief, rule)
     if belief is None:
         assert verdict is gate
         return
@@ -157,7 +158,7 @@ def test_asking_on_ends_and_what_it_says_is_so(panel: Panel) -> None:
     if belief.looks == 1 and not belief.is_certain:
         assert verdict is gate or verdict.outcome is Outcome.INCONCLUSIVE
     # Votes may be combined otherwise; the score of the whole is a mean, whatever combines them.
-    if of.combine is not Rule.MEAN:
+    if rule is not Rule.MEAN:
         words = " ".join(verdict.reasons) + doubt(gate.outcome, belief)
         assert "mean" not in words.replace("whose mean score decides nothing here", "")
 

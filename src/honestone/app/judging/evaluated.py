@@ -95,9 +95,10 @@ class Evaluated(DocumentResult):
     @cached_property
     def gate(self) -> Verdict:
         """The verdict with every reason."""
-        _, verdict = self._write.plan.scorer.judged(self._judgement.event.ballots)
-        if self._write.plan.rubric.sure is not None:
-            verdict = believed(verdict, belief_of(self._write.plan.rubric, self.ballots))
+        scorer, rubric = self._write.plan.scorer, self._write.plan.rubric
+        _, verdict = scorer.judged(self._judgement.event.ballots)
+        if rubric.sure is not None:
+            verdict = believed(verdict, belief_of(rubric, self.ballots), scorer.rule)
         if self.failed is not None:
             return Verdict(Outcome.INCONCLUSIVE, (self.failed, *verdict.reasons))
         return verdict

@@ -120,7 +120,7 @@ def _evaluated(first: events.EvaluationStarted, log: Sequence[events.Event]) -> 
         verdict = judge_gate(card, scorer.rubric)
         if is_alone or by_belief:
             belief = belief_of(scorer.rubric, one.ballots, verdict)
-            verdict = believed(verdict, belief)
+            verdict = believed(verdict, belief, scorer.rule)
             if is_alone:
                 found = found._replace(
                     score=None if card.score is None else to_points(card.score),

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
-from honestone.core.judging.rubric import LEAST_LOOKS, Key, Rubric
+from honestone.core.judging.rubric import LEAST_LOOKS, Key, Rubric, Rule
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.numbers import chance_words
 
@@ -273,11 +273,12 @@ def grounds_of(ballots: Sequence[Ballot]) -> tuple[Ground, ...]:
 # verdicts
 
 
-def believed(gate: Verdict, belief: StatedBelief | None) -> Verdict:
+def believed(gate: Verdict, belief: StatedBelief | None, rule: Rule | None = None) -> Verdict:
     """The verdict of a gate where nothing says `sure`; else the verdict of the probability.
 
-    Where a gate passes or fails on other grounds than the probability, a reason says so. What is
-    between the bars is undecided where no answer is missing.
+    Where a gate passes or fails on other grounds than the probability, a reason says so, and names
+    the `rule` by which votes became a score. What is between the bars is undecided where no answer
+    is missing.
     """
     if belief is None or belief.outcome is None or gate.is_final:
         return gate
@@ -288,10 +289,10 @@ def believed(gate: Verdict, belief: StatedBelief | None) -> Verdict:
         return Verdict(outcome, (sentence,), lacks_answers=lacks, is_undecided=not lacks)
     if outcome is gate.outcome:
         return gate if outcome is Outcome.PASS else Verdict(outcome, (*gate.reasons, sentence))
-    return _against_the_marks(outcome, gate, sentence)
+    return _against_the_marks(outcome, gate, sentence, rule)
 
 
-def likelier(gate: Verdict, belief: StatedBelief | None) -> Verdict:
+def likelier(gate: Verdict, belief: StatedBelief | None, rule: Rule) -> Verdict:
     """The verdict of a case whose suite is asked on: what its own answers make more likely. That of
     the gate where nothing was judged, where code decides, and where a quorum is not met.
     """
@@ -301,16 +302,16 @@ def likelier(gate: Verdict, belief: StatedBelief | None) -> Verdict:
     return (
         gate
         if outcome is gate.outcome
-        else _against_the_marks(outcome, gate, sure_sentence(belief))
+        else _against_the_marks(outcome, gate, sure_sentence(belief), rule)
     )
 
 
-def _against_the_marks(outcome: Outcome, gate: Verdict, sentence: str) -> Verdict:
+def _against_the_marks(
+    outcome: Outcome, gate: Verdict, sentence: str, rule: Rule | None
+) -> Verdict:
     by_marks = "; ".join(gate.reasons) or "every bar is reached"
-    return Verdict(
-        outcome,
-        (f"by the marks alone, whose mean score decides nothing here: {by_marks}", sentence),
-    )
+    marks = "which decide nothing" if rule is None else f"whose {rule} decides nothing"
+    return Verdict(outcome, (f"by the marks alone, {marks} here: {by_marks}", sentence))
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def scorecard_document(
     quotes = _Quotes(facts.text)
     scored, criteria = _scored(scorer, ballots, quotes, shared)
     belief = facts.belief or stated_belief(rubric, ballots, scored.chance)
-    verdict = believed(scored.verdict, belief)
+    verdict = believed(scored.verdict, belief, scorer.rule)
     if facts.error is not None:
         verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
     flags = [*scored.flags]
