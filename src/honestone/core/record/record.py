@@ -171,11 +171,10 @@ class CaseRecord(Struct, kw_only=True):
         made.ballots = event.ballots
         if made.produced is None or made.produced.error is None:
             card, verdict = self.scorer.judged(event.ballots)
-            rubric, rule = self.case.rubric, self.scorer.rule
-            if rubric.sure is not None:
-                verdict = believed(verdict, belief_of(rubric, event.ballots), rule)
+            if (rubric := self.scorer.rubric).sure is not None:
+                verdict = believed(verdict, belief_of(rubric, event.ballots), self.scorer.rule)
             elif self.is_asked_on:
-                verdict = likelier(verdict, belief_of(rubric, event.ballots), rule)
+                verdict = likelier(verdict, belief_of(rubric, event.ballots), self.scorer.rule)
             self._end(judge_attempt(number, card, self.case, verdict))
 
     def ask_again(self) -> None:
