@@ -235,6 +235,36 @@ def test_comparing_says_how_sure_it_is_that_one_side_is_better(desk: Desk) -> No
     assert same["better"] == pytest.approx(same["worse"])
 
 
+# Each look gives another answer about the same output.
+_TURNS = """\
+looks = len(open(LOG).readlines())
+print(json.dumps({"criteria": {c["id"]: {"met": looks > 2} for c in request["criteria"]}}))
+"""
+
+
+def test_other_marks_of_the_same_outputs_make_neither_side_better(desk: Desk) -> None:
+    """Two wins, and no case that is more likely to pass."""
+    suite(desk, *(f"{{id: c{i}, input: c{i} apple, rubric: [says apple]}}" for i in range(2)))
+    judge = desk.judge_in_python("turns", _TURNS).spec
+    call = ("eval", "suite.yaml", "--target", target(desk).spec, "--judge", judge, "--fresh")
+    before, after = (desk.run(*call, "--json").json["run"] for _ in range(2))
+    found = " ".join(desk.run("compare", before, after).out.split())
+    assert "2 wins, 0 losses" in found
+    assert "belief neither is better: no case is more or less likely to pass" in found
+
+
+def test_a_baseline_under_another_contract_is_refused_before_anything_is_spent(desk: Desk) -> None:
+    """With what differs, and no run is left unfinished."""
+    suite(desk, "{id: c0, input: c0 apple, rubric: [says apple]}")
+    judges = [desk.judge(name) for name in ("one", "two")]
+    call = ("eval", "suite.yaml", "--target", target(desk).spec)
+    desk.run(*call, "--judge", judges[0].spec)
+    runs = len(desk.run("runs", "--json").json)
+    found = desk.run(*call, "--judge", judges[1].spec, "--baseline", "last")
+    assert found.is_refusal and "under different contracts" in found.err and "two" in found.err
+    assert judges[1].calls == 0 and len(desk.run("runs", "--json").json) == runs
+
+
 @pytest.mark.slow
 def test_cases_that_have_to_fail_are_not_turned_round_by_saving_them(desk: Desk) -> None:
     """Whether runs or saved reports are compared. Of a report of an older version, which does not

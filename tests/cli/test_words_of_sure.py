@@ -157,6 +157,68 @@ def test_a_limit_that_ended_the_looks_is_named_once(asked: Desk) -> None:
             assert ("no further look" in shown) is (limit == "3"), (limit, form)
 
 
+def judged_by(desk: Desk, *bodies: str) -> list[str]:
+    specs = [desk.judge(f"judge{n}", body).spec for n, body in enumerate(bodies)]
+    return [
+        "eval",
+        "text.md",
+        "-r",
+        "rubric.yaml",
+        *(word for one in specs for word in ("--judge", one)),
+    ]
+
+
+@pytest.mark.parametrize("more", [(), ("--sure", "99")])
+def test_what_a_limit_left_open_is_asked_on_by_a_higher_one(
+    asked: Desk, more: tuple[str, ...]
+) -> None:
+    """And not by looking for other judges; of one that was not asked nothing else is said."""
+    call = judged_by(asked, answers(True, True), answers(True, True))
+    found = asked.run(*call, *more, "--max-calls", "1")
+    assert found.code == 3 and "honestone doctor" not in found.out
+    asks_on = "the same command with a higher --max-calls: replies on record cost nothing"
+    assert found.out.count(asks_on) == 1
+    assert "of which the limit allows 1;" in found.err
+    assert asks_on not in asked.run(*call, *more).out
+
+
+def test_a_judge_that_the_limit_of_looks_left_out_was_not_spared(asked: Desk) -> None:
+    """The verdict was not sure without it."""
+    call = judged_by(asked, *[answers(True, True)] * 3)
+    open_ = asked.run(*call, "--sure", "99", "--max-looks", "2")
+    assert open_.code == 3 and "NOT ASKED  --max-looks 2 are used up" in open_.out
+    sure = asked.run(*call, "--sure", "90")
+    assert sure.code == 0 and "NOT ASKED  the verdict was sure enough without it" in sure.out
+
+
+def test_what_judges_said_before_is_said_of_a_judge_once(asked: Desk) -> None:
+    """Over all of its looks."""
+    call = judged_by(asked, answers(True, False), answers(True, True))
+    asked.run(*call, "--sure", "99", "--max-looks", "3")
+    asked.run(*call, "--sure", "99", "--max-looks", "3", "--fresh")
+    for form in ("text", "markdown", "html"):
+        shown = " ".join(asked.run("show", "last", "--format", form).out.split())
+        assert shown.count("asked 4 times, 2 of them by this run: 50 50 50 50") == 1, form
+        assert shown.count("asked 2 times: 100 100") == shown.count("asked 2 times") == 1, form
+    asked_of = {one["id"]: one for one in asked.run("show", "last", "--json").json["judges"]}
+    times = [one["asked"] for one in asked_of.values()]
+    assert [one["times"] for one in times] == [2, 2, 2]
+
+
+def test_no_look_is_foreseen_where_judges_that_the_quorum_needs_failed(asked: Desk) -> None:
+    """The sentence says what is missing."""
+    asked.file("rubric.yaml", RUBRIC.replace("rubric: 1", "rubric: 1\nquorum: 3"))
+    call = judged_by(
+        asked, answers(True, True), answers(True, True), "import sys; sys.exit('gone')"
+    )
+    found = asked.run(*call, "--sure", "99", "--json")
+    belief = found.json["belief"]
+    assert found.code == 3 and belief["more_looks"] is None and not belief["decided"]
+    assert belief["sentence"].endswith(
+        "; no further look would tell, as the quorum is not met: 2 of 3 judges answered"
+    )
+
+
 def test_a_lock_says_the_bar_as_it_is_written(asked: Desk) -> None:
     """95, not the 19/20 that is hashed."""
     asked.file("rubric.yaml", RUBRIC.replace("rubric: 1", "rubric: 1\nsure: 95"))

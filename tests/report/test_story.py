@@ -143,6 +143,35 @@ def test_what_the_outcome_says_already_is_not_said_twice() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("reason", "best", "words"),
+    [
+        (
+            "the budget; 8% sure that it passes",
+            0,
+            "of the original it is ",
+        ),
+        (
+            "the budget; 8% sure that it passes",
+            1,
+            "of the version of round 1 it is ",
+        ),
+        ("5 rounds without progress", 0, ""),
+    ],
+)
+def test_how_sure_it_is_names_the_version_where_the_reason_is_about_another(
+    reason: str, best: int, words: str
+) -> None:
+    """Two sentences without that contradict each other."""
+    sentence = "99% sure that the contract is not met (asked: 99%), after 1 look of 1 judge"
+    belief = {"probability": 0.001, "target": 0.99, "looks": 1, "sentence": sentence}
+    doc = samples.improvement("BUDGET", reason=reason, best_round=best, belief=belief)
+    for draw in (improvement_text, improvement_markdown, improvement_html):
+        shown = " ".join(draw(doc).split())
+        assert words + sentence in shown and (words or "it is 99%" not in shown), draw
+        assert ("of the version kept last it is 8% sure" in shown) is bool(words), draw
+
+
 def test_every_form_tells_the_story() -> None:
     """Text, Markdown and HTML hold the same lines, in their own dress."""
     for drawn in (improvement_text(told()), improvement_markdown(told()), improvement_html(told())):

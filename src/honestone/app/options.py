@@ -121,7 +121,7 @@ class Declared(Struct, frozen=True, kw_only=True):
             return [yes if value else no]
         values = value if self.is_many and isinstance(value, Sequence) else [value]
         plain = [one for one in values if isinstance(one, _PLAIN)]
-        return [word for one in plain for word in (self.typed, _typed_value(one))]
+        return [word for one in plain for word in (self.typed, typed_value(one))]
 
     @property
     def one_type(self) -> object:
@@ -219,7 +219,7 @@ class Declared(Struct, frozen=True, kw_only=True):
         return " and ".join(words)
 
 
-def _typed_value(value: object) -> str:
+def typed_value(value: object) -> str:
     """A number without the `.0` of a float."""
     if isinstance(value, Fraction):
         value = float(value)

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from msgspec.structs import asdict
 
 from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.options import typed_value
 from honestone.app.suites.options import SuiteOptions
 from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.running.run import SuiteResult
@@ -57,7 +58,7 @@ def _judge_again(ctx: click.Context, suite: Path) -> str:
             continue
         value = ctx.params[name] if name in ctx.params else shown_store()
         for one in value if option.multiple else [value]:
-            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], str(one)]
+            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], typed_value(one)]
     return shlex.join(words)
 
 

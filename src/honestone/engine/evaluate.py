@@ -30,7 +30,14 @@ from msgspec import Struct, field
 from honestone.core.artifact import Artifact, Version
 from honestone.core.checking.checks import CheckAnswer, TextCheck
 from honestone.core.events import ArtifactJudged, ArtifactsChecked, CheckedArtifact
-from honestone.core.judging.ballot import CHECK, Ballot, Mark, Question, marks_of_checks
+from honestone.core.judging.ballot import (
+    CHECK,
+    NO_FURTHER_LOOK,
+    Ballot,
+    Mark,
+    Question,
+    marks_of_checks,
+)
 from honestone.core.judging.packing import PlainPacked
 from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.judging.scorer import Scorer
@@ -517,7 +524,7 @@ def _why_no_further(judged: Judged) -> list[str]:
     """Which limit ended the looks, where no judge that was not asked says so."""
     limit = judged.refused
     is_said = any(limit in (ballot.reason or "") for ballot in judged.ballots) if limit else True
-    return [] if is_said else [f"no further look: {limit}"]
+    return [] if is_said else [f"{NO_FURTHER_LOOK}{limit}"]
 
 
 def packing_notes(packed: Mapping[str, PlainPacked]) -> list[str]:

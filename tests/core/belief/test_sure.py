@@ -8,6 +8,7 @@ import random
 from fractions import Fraction
 from itertools import product
 from math import log
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from honestone.core.belief.contract import ContractModel
 from honestone.core.belief.counting import CountedContract, reached
 from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.belief.stated import (
+    EndedBy,
     StatedBelief,
     belief_of,
     believed,
@@ -26,7 +28,7 @@ from honestone.core.belief.stated import (
     sure_sentence,
 )
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.ballot import CHECK, NOT_NEEDED, Ballot, Mark
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.core.judging.scorecard import Outcome, Verdict
 
@@ -403,6 +405,51 @@ def test_more_looks_would_not_tell_only_where_none_is_left(
 def test_a_limit_that_did_not_end_the_looks_is_not_named() -> None:
     found = settled(StatedBelief(probability=0.9, target=0.99, looks=4, max_looks=14))
     assert found.more_looks and "--max-looks" not in sure_sentence(found)
+
+
+@pytest.mark.parametrize(
+    ("chance", "ended_by", "words"),
+    [
+        (0.9, EndedBy(option="--max-calls", most=20), "about 5 more would tell (--max-calls 25)"),
+        (0.9, EndedBy(option="--max-usd"), "about 5 more would tell: a higher --max-usd asks on"),
+        (0.52, EndedBy(option="--max-looks", most=3), "a higher --max-looks asks on"),
+        (0.9, None, "about 5 more would tell"),
+    ],
+)
+def test_the_limit_that_ended_the_looks_of_a_loop_is_named(
+    chance: float, ended_by: EndedBy | None, words: str
+) -> None:
+    """With the number that would do, where it counts looks."""
+    stated = StatedBelief(probability=chance, target=0.99, looks=4, max_looks=9, ended_by=ended_by)
+    assert sure_sentence(settled(stated)).endswith(f"; {words}")
+
+
+@given(
+    st.lists(st.sampled_from(["answers", "fails", "waits"]), min_size=1, max_size=5),
+    st.one_of(st.just("all"), st.integers(1, 5)),
+)
+def test_no_look_is_foreseen_that_the_quorum_would_not_count(
+    judges: list[str], quorum: Literal["all"] | int
+) -> None:
+    """Where those that may still answer are too few, and the sentence says so."""
+    of = replace(rubric(least=1, sure=Fraction(9999, 10_000)), quorum=quorum)
+    ballots = [
+        look(f"j{n}", [True] * 8)
+        if one == "answers"
+        else Ballot(judge=f"j{n}", marks={}, reason=NOT_NEEDED if one == "waits" else "it failed")
+        for n, one in enumerate(judges)
+    ]
+    found = belief_of(of, ballots)
+    answered = judges.count("answers")
+    if found is None or found.decided:
+        assert not answered or found is not None
+        return
+    needed = len(judges) if quorum == "all" else quorum
+    is_lost = answered + judges.count("waits") < needed
+    assert (found.more_looks is None) is is_lost
+    noun = "judge" if needed == 1 else "judges"
+    words = f"no further look would tell, as the quorum is not met: {answered} of {needed} {noun}"
+    assert sure_sentence(found).endswith(f"{words} answered") is is_lost
 
 
 @given(st.floats(0.0, 1.0), st.integers(50, 99))

@@ -510,7 +510,7 @@ def usual_rounds(workspace: Workspace, effort: Effort, *, by_belief: bool) -> in
 def limits_in_words(limits: LoopLimits, more: str = "") -> str:
     """The most that a run can spend; `more` follows the rounds."""
     money = f", {limits.usd:g} USD" if limits.usd is not None else ""
-    return f"at most {count(limits.rounds, 'round')}{more}, {limits.calls} judge calls, {limits.minutes:g} minutes{money}"
+    return f"at most {count(limits.rounds, 'round')}{more}, {count(limits.calls, 'judge call')}, {limits.minutes:g} minutes{money}"
 
 
 def started_artifact(place: Place, version: Version) -> StartedArtifact:

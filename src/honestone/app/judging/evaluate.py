@@ -375,17 +375,14 @@ class _Work:
             return f"texts: at most {most} calls; recorded replies cost nothing"
         artifacts = count(self._count, "artifact" if self._request.rows is None else "text")
         sure = self._plan.rubric.sure
+        judged = f"{artifacts} x {count(len(self._seats), 'judge')}"
+        calls, limit = count(self._calls, "call"), f"at most {most} with retries"
         if sure is not None:
-            return (
-                f"{artifacts}, asked on until it is {show_bar(sure)}% sure ({judges}): up to"
-                f" {self._calls} looks, at most {most} calls with retries;"
-                " recorded replies cost nothing"
-            )
-        panel, calls = count(len(self._seats), "judge"), count(self._calls, "call")
-        return (
-            f"{artifacts} x {panel} ({judges}): {calls}, at most {most} with retries;"
-            " recorded replies cost nothing"
-        )
+            judged = f"{artifacts}, asked on until it is {show_bar(sure)}% sure"
+            calls, limit = f"up to {self._calls} looks", f"at most {most} calls with retries"
+        if most < self._calls:
+            limit = f"of which the limit allows {most}"
+        return f"{judged} ({judges}): {calls}, {limit}; recorded replies cost nothing"
 
     def run(self, show: Callable[[Evaluated], None]) -> EvaluationSummary:
         """Judge all of it in a new run, and pass each result to `show`."""

@@ -53,7 +53,7 @@ class _Ended(msgspec.Struct):
 
 class PlainRun(TypedDict):
     """A run as `runs --json` lists it. `score` and `change` are in points, or for a suite `change`
-    is that of `pass_rate` (0-1).
+    is that of `pass_rate` (0-1). `part_of`: the id of the improvement whose split it is of.
     """
 
     id: str
@@ -67,6 +67,7 @@ class PlainRun(TypedDict):
     person: str
     verdict: str | None
     side: str | None
+    part_of: str | None
     title: str | None
     score: float | None
     pass_rate: float | None
@@ -112,6 +113,7 @@ class ListedRun(Struct, frozen=True, kw_only=True):
             "person": info.person or "",
             "verdict": self.verdict,
             "side": figures.side,
+            "part_of": None if figures.side is None else loop_of_side(figures.side),
             "title": figures.title,
             "score": figures.score,
             "pass_rate": figures.pass_rate,

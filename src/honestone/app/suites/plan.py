@@ -184,7 +184,8 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
             workspaces=self.workspaces,
         )
 
-    def _contract_of(self, case: Case) -> str:
+    def contract_of(self, case: Case) -> str:
+        """The id of the contract of a case."""
         # An order may have very many cases, so the ids of their contracts are not all remembered.
         if self.request.is_ordered:
             return self.contracts.id_of(case)
@@ -256,7 +257,7 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
                 **functions_of(self.seats),
             },
             "cases",
-            ([case.id, self._contract_of(case), *_asked_as(case)] for case in cases),
+            ([case.id, self.contract_of(case), *_asked_as(case)] for case in cases),
         )
 
     def is_judged_as(self, then: SuiteStarted) -> bool:
@@ -395,7 +396,7 @@ class SuitePlan(Struct, frozen=True, kw_only=True, dict=True):
         return RecordedCase.of(
             case,
             rubric=self.contracts.rubric_key(case.rubric),
-            contract=self._contract_of(case),
+            contract=self.contract_of(case),
             asked=self.asked(subject, case),
             answered=None if self.outputs is None else self.outputs.inputs.get(case.id),
         )

@@ -52,7 +52,9 @@ def runs(
     as_json: shared.AsJson = False,
 ) -> int:
     """List recorded runs, newest first: verdict, how sure it is that it passes, pass rate or score, its
-    change against the run before of the same subject and kind, calls, cost, time. Or do something with them.
+    change against the run before of the same subject and kind, calls, cost, time. The runs of an
+    improvement's splits are inside its line; --json lists them, too, and has its id as `part_of`. Or do something
+    with the runs.
 
     \b
     Example:

@@ -50,6 +50,13 @@ class Ground(Struct, frozen=True, kw_only=True):
     items: int | None = None
 
 
+class EndedBy(Struct, frozen=True, kw_only=True):
+    """The option whose limit ended the looks, and how many it allowed; None where it counts no looks."""
+
+    option: str
+    most: int | None = None
+
+
 class StatedBelief(Struct, frozen=True, kw_only=True):
     """How sure it is that a contract is met.
 
@@ -61,7 +68,8 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     holds where that does not. `not_asked`: cases that are skipped since no judge was asked about
     enough of their attempts; `not_yet_asked`: those that a run under way has not come to;
     `without_output`: those whose target failed. `is_exhausted`: further looks of the same judges
-    would not decide it.
+    would not decide it. `lacks`: what no further look brings, and no verdict is without. `ended_by`: the
+    limit that ended the looks of a loop; elsewhere `max_looks` says whether it did.
     """
 
     probability: float
@@ -79,6 +87,8 @@ class StatedBelief(Struct, frozen=True, kw_only=True):
     not_yet_asked: int = 0
     without_output: int = 0
     is_exhausted: bool = False
+    lacks: str = ""
+    ended_by: EndedBy | None = None
 
     def with_sides(self, better: float | None, worse: float | None, *, is_alone: bool) -> Stated:
         """With what a comparison says. `is_alone`: it alone is the verdict, and no bar."""
@@ -180,18 +190,42 @@ def stated_belief(
         max_looks=None if target is None else rubric.max_looks or DEFAULT_LOOKS,
         rests_on=grounds,
     )
-    return settled(belief, is_exhausted=target is not None and all_repeat(ballots))
+    if target is None:
+        return belief
+    lacks = lack_of_quorum(rubric, ballots)
+    return settled(belief, is_exhausted=all_repeat(ballots), lacks=lacks)
 
 
-def settled(belief: StatedBelief, *, is_exhausted: bool = False) -> StatedBelief:
+def settled(belief: StatedBelief, *, is_exhausted: bool = False, lacks: str = "") -> StatedBelief:
     """Add what follows from the probability and its bar: whether the verdict is decided, and how
-    many looks may decide it. `is_exhausted`: no judge is worth another question.
+    many looks may decide it. `is_exhausted`: no judge is worth another question. `lacks`: what no
+    answer of those that can be asked brings.
     """
     if belief.target is None:
         return belief
     decided = belief.outcome is not Outcome.INCONCLUSIVE
-    more = None if decided or is_exhausted else looks_to_decide(belief)
-    return replace(belief, decided=decided, more_looks=more, is_exhausted=is_exhausted)
+    more = None if decided or is_exhausted or lacks else looks_to_decide(belief)
+    return replace(belief, decided=decided, more_looks=more, is_exhausted=is_exhausted, lacks=lacks)
+
+
+def lack_of_quorum(rubric: Rubric, ballots: Iterable[Ballot], more: int = 0) -> str:
+    """Why no look brings as many judges as the rubric's quorum needs; empty where it needs none, or
+    those may still answer that were not asked. `more`: judges that have no ballot yet.
+    """
+    if rubric.quorum is None:
+        return ""
+    judges, waiting, answered = set[str](), set[str](), set[str]()
+    for one in ballots:
+        if one.judge != CHECK and one.kind != "self":
+            judges.add(one.voter)
+            if one.marks:
+                answered.add(one.voter)
+            elif one.was_not_asked:
+                waiting.add(one.voter)
+    needed = len(judges) + more if rubric.quorum == "all" else rubric.quorum
+    if len(answered | waiting) + more >= needed:
+        return ""
+    return f"the quorum is not met: {len(answered)} of {_counted(needed, 'judge')} answered"
 
 
 def looks_to_decide(belief: StatedBelief) -> int | None:
@@ -357,14 +391,25 @@ def _with_grounds(belief: StatedBelief, claim: str) -> str:
 
 def _more_words(belief: StatedBelief) -> str:
     """A limit is named only where it ended the looks."""
-    is_limit = belief.max_looks is not None and belief.looks >= belief.max_looks
+    if belief.lacks:
+        return f"no further look would tell, as {belief.lacks}"
     if belief.is_exhausted:
         return "more looks of these judges would not tell"
-    if belief.more_looks is None:
-        return "a higher --max-looks asks on" if is_limit else "more looks may tell"
-    more = f"about {belief.more_looks} more would tell"
-    limit = (belief.max_looks or 0) + belief.more_looks
-    return f"{more} (--max-looks {limit})" if is_limit else more
+    limit, more = _limit_of(belief), belief.more_looks
+    if limit is None:
+        return "more looks may tell" if more is None else f"about {more} more would tell"
+    if more is None or limit.most is None:
+        asks_on = f"a higher {limit.option} asks on"
+        return asks_on if more is None else f"about {more} more would tell: {asks_on}"
+    return f"about {more} more would tell ({limit.option} {limit.most + more})"
+
+
+def _limit_of(belief: StatedBelief) -> EndedBy | None:
+    """The limit that ended the looks, where it is known."""
+    if belief.ended_by is None and belief.max_looks is not None:
+        is_reached = belief.looks >= belief.max_looks
+        return EndedBy(option="--max-looks", most=belief.max_looks) if is_reached else None
+    return belief.ended_by
 
 
 def side_sentence(better: float | None, worse: float | None) -> str:

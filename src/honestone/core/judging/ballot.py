@@ -36,6 +36,11 @@ JudgeKind: TypeAlias = Literal[
 
 # Why a judge was not asked that the verdict did not need.
 NOT_NEEDED: Final = "not asked: the verdict was sure enough without it"
+# How the reason begins of a judge that gave no answer since it was not asked, or not until it gave one.
+NOT_ASKED: Final = "not asked: "
+OUT_OF_TIME: Final = "no answer in time: "
+# How a note begins that says which limit ended the looks of judges that did answer.
+NO_FURTHER_LOOK: Final = "no further look: "
 
 
 class JudgeState(StrEnum):
@@ -108,6 +113,11 @@ class Ballot(Struct, frozen=True, kw_only=True):
     def is_unusable(self) -> bool:
         """Whether its judge replied, and nothing of it was an answer."""
         return bool(self.unusable) and not self.marks and not self.tampered
+
+    @property
+    def was_not_asked(self) -> bool:
+        """Whether it may still answer: it was spared, or a limit kept it from that."""
+        return not self.marks and (self.reason or "").startswith((NOT_ASKED, OUT_OF_TIME))
 
     @property
     def voter(self) -> str:

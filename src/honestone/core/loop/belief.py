@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from honestone.core.belief.beliefs import Beliefs, Step
-from honestone.core.belief.stated import REPEATS, repeats, sure_sentence
+from honestone.core.belief.stated import REPEATS, EndedBy, repeats, sure_sentence
 from honestone.core.belief.verdict import CLOSE
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import Standing
@@ -278,6 +278,13 @@ class BeliefState(LoopState):
     def failures(self, version: str) -> int:
         """The number of looks at a version that gave no mark."""
         return sum(not ballot.marks for ballot in self.looks(version))
+
+    def ended_by(self, version: str) -> EndedBy | None:
+        looks, most = _marked_looks(self, version), self.rubric.max_looks
+        is_certified = self.certifying.get(version, 0) >= _bars(self).looks
+        if is_certified or (most is not None and looks >= most):
+            return EndedBy(option="--max-looks", most=looks)
+        return self.limits.that_ended(self.limit, calls_left=self.calls_left)
 
     @property
     def silent(self) -> list[str]:
@@ -725,5 +732,5 @@ def _stop_by_limits(state: BeliefState) -> Stop:
         return Stop(result=Result.PLATEAU, reason=f"nothing is left{left}")
     return Stop(
         result=Result.BUDGET,
-        reason=f"{state.asked} of --max-calls {state.limits.calls} are used, too many for another round",
+        reason=f"of --max-calls {state.limits.calls} too few are left for another round: {state.asked} are used",
     )

@@ -23,7 +23,16 @@ from msgspec.structs import asdict, replace
 from honestone.core import events
 from honestone.core.belief.comparison import Better
 from honestone.core.belief.memory import ComparisonMemory
-from honestone.core.belief.stated import StatedBelief, all_repeat, chance_of, grounds_of, settled
+from honestone.core.belief.stated import (
+    EndedBy,
+    StatedBelief,
+    all_repeat,
+    chance_of,
+    grounds_of,
+    lack_of_quorum,
+    looks_at,
+    settled,
+)
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import Delivery, Standing
 from honestone.core.editing.result import Result as Result
@@ -114,6 +123,17 @@ class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_plain(self) -> dict[str, int | float | None]:
         return asdict(self)
+
+    def that_ended(self, reached: str | None, *, calls_left: int) -> EndedBy | None:
+        """The limit that leaves no further look; None where calls are left. `reached`: the words
+        about the one that was recorded.
+        """
+        if reached is None and calls_left > 0:
+            return None
+        option = (reached or "--max-calls").split()[0]
+        if not option.startswith("--max-"):
+            return None
+        return EndedBy(option=option, most=self.calls if option == "--max-calls" else None)
 
     @classmethod
     def of(cls, started: Started) -> LoopLimits:
@@ -407,25 +427,8 @@ class LoopState:
         are other judges.
         """
         voters = self.voters_of(before, after)
-        earlier, later = self.mean_marks(before, voters), self.mean_marks(after, voters)
+        earlier, later = _mean_marks(self, before, voters), _mean_marks(self, after, voters)
         return {key: later[key] - mark for key, mark in earlier.items() if key in later}
-
-    def mean_marks(self, version: str, voters: Collection[str] = ()) -> dict[Key, Fraction]:
-        """The mean vote on each item, 0-1, where 1 is always good: items whose yes is bad are
-        turned round. It counts code and `voters`; without `voters`, every judge.
-        """
-        questions = dict(self.compared_by.questions())
-        shares: dict[Key, list[Fraction]] = {}
-        for ballot in self.every_look_at(version):
-            is_asked = not voters or ballot.judge == CHECK or ballot.voter in voters
-            if not is_asked or ballot.tampered:
-                continue
-            for key, mark in ballot.marks.items():
-                if key in questions and not is_na(mark.answer):
-                    shares.setdefault(key, []).append(share_of(questions[key], mark))
-        means = {key: sum(votes, ZERO) / len(votes) for key, votes in shares.items()}
-        bad = self.compared_by.bad_keys
-        return {key: ONE - mean if key in bad else mean for key, mean in means.items()}
 
     def awaited(self, version: str) -> list[str]:
         """The judges of the panel whose ballots a version's scorecard waits for."""
@@ -462,14 +465,25 @@ class LoopState:
             return None
         votes, rubric = self.every_look_at(version), self.rubric
         grounds = grounds_of(votes)
+        if rubric.asks_judges and 0.0 < chance < 1.0 and not looks_at(votes):
+            return None
+        unheard = {*self.panel, *self.holdouts} - {CHECK, *(one.voter for one in votes)}
         found = StatedBelief(
             probability=chance,
             target=None if rubric.sure is None else float(rubric.sure),
             max_looks=None if rubric.sure is None else rubric.max_looks,
             looks=sum([one.looks or 0 for one in grounds]),
             rests_on=grounds,
+            ended_by=self.ended_by(version),
         )
-        return settled(found, is_exhausted=all_repeat(votes))
+        lacks = lack_of_quorum(rubric, votes, len(unheard))
+        return settled(found, is_exhausted=all_repeat(votes), lacks=lacks)
+
+    def ended_by(self, version: str) -> EndedBy | None:
+        """The limit without which there would be further looks at a version; None where none is
+        known to have ended them.
+        """
+        return None
 
     def better_than_original(self, version: str) -> Better | None:
         """How probable it is that a version is better, where the state itself knows that."""
@@ -517,6 +531,26 @@ class LoopState:
     def needs_witness(self) -> bool:
         """Whether PASSED needs a judge that did not steer: where judges decide, and not code alone."""
         return self.rubric.asks_judges
+
+
+def _mean_marks(
+    state: LoopState, version: str, voters: Collection[str] = ()
+) -> dict[Key, Fraction]:
+    """The mean vote on each item, 0-1, where 1 is always good: items whose yes is bad are
+    turned round. It counts code and `voters`; without `voters`, every judge.
+    """
+    questions = dict(state.compared_by.questions())
+    shares: dict[Key, list[Fraction]] = {}
+    for ballot in state.every_look_at(version):
+        is_asked = not voters or ballot.judge == CHECK or ballot.voter in voters
+        if not is_asked or ballot.tampered:
+            continue
+        for key, mark in ballot.marks.items():
+            if key in questions and not is_na(mark.answer):
+                shares.setdefault(key, []).append(share_of(questions[key], mark))
+    means = {key: sum(votes, ZERO) / len(votes) for key, votes in shares.items()}
+    bad = state.compared_by.bad_keys
+    return {key: ONE - mean if key in bad else mean for key, mean in means.items()}
 
 
 def _again(ballot: Ballot, draw: int) -> Ballot:

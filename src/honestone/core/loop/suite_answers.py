@@ -11,7 +11,7 @@ from math import ceil
 import msgspec
 from msgspec.structs import replace
 
-from honestone.core.belief.cases.bar import grounds_of_texts
+from honestone.core.belief.cases.bar import grounds_of_texts, is_judged
 from honestone.core.belief.cases.pooled import Mean, mean_of
 from honestone.core.belief.cases.ranges import text_with
 from honestone.core.belief.cases.suite import (
@@ -192,7 +192,7 @@ class AnsweredSuiteState(SuiteLoopState):
         """By both val and test. Where their bars are reached only by what is assumed of cases
         without a look, it is below what PASSED needs.
         """
-        if (version, VAL) not in self.answers:
+        if (version, VAL) not in self.answers or not is_judged(self._suite(version, VAL)):
             return None
         found = self.chance(version, VAL, TEST)
         return max(found.low, min(found.chance, self.least - CLOSE))

@@ -17,9 +17,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from honestone.core.belief.cases.bar import lack_of_judges
 from honestone.core.belief.cases.sides import better_than
 from honestone.core.belief.comparison import Better
-from honestone.core.belief.stated import EVEN, sure_sentence
+from honestone.core.belief.stated import EVEN, EndedBy, sure_sentence
 from honestone.core.events import (
     BallotCast,
     CandidateRanked,
@@ -110,6 +111,25 @@ class SuiteBeliefState(AnsweredSuiteState):
         """How many attempts there may be at all cases of a split."""
         return sum(self.attempts.get(id, 1) for id in self._ids(split))
 
+    def ended_by(self, version: str) -> EndedBy | None:
+        """Of the split that is less sure, as of those that may be asked again."""
+        splits = [VAL, TEST] if (version, TEST) in self.answers else [VAL]
+        least = min(splits, key=lambda one: self.chance(version, one).chance)
+        if self.chance(version, least).chance <= HOPELESS:
+            return None
+        most = self.rubric.max_looks
+        if most is not None and self.bought.get((version, least), 0) >= most:
+            return EndedBy(option="--max-looks", most=most)
+        left = self.calls_left if self.by_need(version, least).looks > 0 else 0
+        return self.limits.that_ended(self.limit, calls_left=left)
+
+    def lacks_answers(self, version: str) -> str:
+        if self.calls_left <= 0:
+            return ""
+        splits = [split for split in (VAL, TEST) if (version, split) in self.answers]
+        lacks = [lack_of_judges(self._suite(version, split)) for split in splits]
+        return next(filter(None, lacks), "")
+
     def better(self, version: str, than: str, *splits: str) -> tuple[float, float]:
         """P(more cases pass with a version than with another one), and P(fewer do)."""
         key = (version, than, *splits)
@@ -152,7 +172,9 @@ class SuiteBeliefState(AnsweredSuiteState):
         chance = self.chance(version, VAL)
         if chance.low >= self.least:
             return Verdict(Outcome.PASS)
-        return Verdict(Outcome.FAIL, (f"{sure(chance.low)} that enough cases of val pass",))
+        lacks = lack_of_judges(self._suite(version, VAL))
+        why = f"{sure(chance.low)} that enough cases of val pass"
+        return Verdict(Outcome.FAIL, (f"it could not be judged, as {lacks}" if lacks else why,))
 
     def certifications(self, version: str) -> dict[str, Verdict]:
         card = self.certification_card(version)

@@ -407,9 +407,10 @@ class SuiteLoopState(LoopState):
         if chance is None:
             return None
         grounds, rubric = self._grounds(version), self.rubric
+        unasked = self._not_asked(version)
         # It limits each of the three splits, and looks at all of them are stated.
         most = None if self.is_by_code or not rubric.max_looks else 3 * rubric.max_looks
-        return settled(
+        found = settled(
             StatedBelief(
                 probability=chance,
                 target=None if rubric.sure is None else float(rubric.sure),
@@ -418,9 +419,17 @@ class SuiteLoopState(LoopState):
                 rests_on=grounds,
                 subject=SPLITS_PASS,
                 contrary="too few cases of val or of test pass",
-                not_asked=self._not_asked(version),
-            )
+                ended_by=self.ended_by(version),
+            ),
+            lacks=self.lacks_answers(version),
         )
+        # What a look each of those would bring says nothing of val, without which test is not run.
+        more = None if found.more_looks is None else max(found.more_looks, unasked)
+        return replace(found, more_looks=more, not_asked=unasked)
+
+    def lacks_answers(self, version: str) -> str:
+        """What no further look brings that a verdict on a version needs."""
+        return ""
 
     def _grounds(self, version: str) -> tuple[Ground, ...]:
         """The tasks of val and test that were run."""

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.core.belief.cases.bar import SuiteBar, suite_belief
+from honestone.core.belief.cases.bar import SuiteBar, lack_of_judges, suite_belief
 from honestone.core.belief.cases.pooled import mean_of
 from honestone.core.belief.cases.ranges import OutsideBelief, text_with
 from honestone.core.belief.cases.suite import SETTLED, CaseBelief, SuiteBelief, as_one
@@ -392,6 +392,14 @@ def by_belief(found: CaseResult, belief: CaseBelief) -> CaseResult:
     )
 
 
+def _may_be_heard(one: Believed) -> bool:
+    """Whether judges that a case lacks may still answer: a limit came first, or nothing was asked."""
+    if one.case.skip is not None:
+        return False
+    looks = [ballot for every in one.ballots.values() for ballot in every if ballot.judge != CHECK]
+    return not looks or any(ballot.was_not_asked for ballot in looks)
+
+
 def are_exhausted(
     ballots: Mapping[str, Iterable[Sequence[Ballot]]], chances: Mapping[str, float]
 ) -> bool:
@@ -511,7 +519,12 @@ def bar_of(
     """
     passed_by, so_far = unasked.passed_by, unasked.so_far
     found = suite_belief(cases, bar, not_asked=passed_by, not_yet_asked=so_far)
-    if found is None or found.decided is not False or found.is_exhausted or passed_by or so_far:
+    if found is None or found.decided is not False or found.is_exhausted:
+        return found
+    lacks = lack_of_judges(SuiteBelief(cases, bar.need(len(cases))))
+    if lacks and not any(_may_be_heard(one) for one in records()):
+        return settled(found, lacks=lacks)
+    if passed_by or so_far:
         return found
     chances = SuiteBelief(cases, bar.need(len(cases))).by_case()
     ballots = {one.case.id: list(one.ballots.values()) for one in records()}

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from honestone.core.belief.next_look import FAILURES, AskedLook, Looking
-from honestone.core.judging.ballot import NOT_NEEDED, Ballot, JudgeState, Question
+from honestone.core.judging.ballot import NOT_ASKED, NOT_NEEDED, Ballot, JudgeState, Question
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.spend import Spend
 from honestone.engine.judging.ballots import Consulted
@@ -62,7 +62,18 @@ class AskingOn(Struct, kw_only=True):
         await self.take_recorded(most=self.looking.most)
         while self.refused is None and (wanted := self.looking.next_looks()):
             await self.take(wanted, self._part(wanted))
-        return self.consulted()
+        return self.consulted(self._why_over())
+
+    def _why_over(self) -> str:
+        """Why a judge that never looked was not asked."""
+        looking = self.looking
+        if self.refused is not None:
+            return NOT_ASKED + self.refused
+        if looking.is_decided:
+            return NOT_NEEDED
+        if looking.count >= looking.most:
+            return f"{NOT_ASKED}--max-looks {looking.most} are used up"
+        return f"{NOT_ASKED}no answer of it would decide the verdict"
 
     def _part(self, judges: Sequence[str]) -> Sequence[str]:
         """The criteria that the next look asks; empty for all of them, as where what is on record
@@ -152,9 +163,9 @@ class AskingOn(Struct, kw_only=True):
         self.looking, self.failed, self.refused = other.looking, other.failed, other.refused
         self.unanswered, self.taken = other.unanswered, other.taken
 
-    def consulted(self) -> list[Consulted]:
+    def consulted(self, why_not: str = NOT_NEEDED) -> list[Consulted]:
         """Every look with marks, in the order of the panel, and of each judge without one why it
-        has none.
+        has none: `why_not` where it was not asked.
         """
         looks = self.looking.looks
         order = dict.fromkeys([*(id for id in self.seats if id in looks), *looks])
@@ -168,9 +179,7 @@ class AskingOn(Struct, kw_only=True):
                 continue
             failed = self.failed.get(id)
             ballot = (
-                Ballot(
-                    judge=id, kind=seat.kind, marks={}, state=JudgeState.SKIPPED, reason=NOT_NEEDED
-                )
+                Ballot(judge=id, kind=seat.kind, marks={}, state=JudgeState.SKIPPED, reason=why_not)
                 if failed is None
                 else failed.ballot
             )

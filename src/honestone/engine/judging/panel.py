@@ -15,6 +15,8 @@ from msgspec.structs import replace
 from honestone import ports
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import (
+    NOT_ASKED,
+    OUT_OF_TIME,
     Answer,
     AskedCriterion,
     Ballot,
@@ -177,10 +179,10 @@ class Panel(Struct, kw_only=True):
             ballot = no_ballot(seat, question, failed.reason, state=state, hint=failed.hint)
             return Consulted(ballot=ballot, spend=spend)
         except NotGranted as refused:
-            ballot = no_ballot(seat, question, f"not asked: {refused}")
+            ballot = no_ballot(seat, question, NOT_ASKED + str(refused))
             return Consulted(ballot=ballot, spend=spend, refused=str(refused))
         except OutOfTime as ended:
-            ballot = no_ballot(seat, question, f"no answer in time: {ended}")
+            ballot = no_ballot(seat, question, OUT_OF_TIME + str(ended))
             return Consulted(ballot=ballot, spend=spend, refused=str(ended))
         reading, again_failed = first, None
         if not first.is_clean:

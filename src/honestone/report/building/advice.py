@@ -83,9 +83,11 @@ def _about_limits(state: LoopState, stop: Stop) -> Iterator[Advice]:
     rose = f"the score still rose in round {last.number}" if last is not None else ""
     limit = state.limit or (stop.reason if stop.result is Result.BUDGET else None)
     if limit is not None:
-        option = limit.split()[0]
-        text = f"A bigger budget: {limit}" + (f", and {rose}." if rose else ".")
-        yield Advice(kind=Help.BUDGET, text=text, about=option if option.startswith("--") else None)
+        option = next((word for word in limit.split() if word.startswith("--max-")), None)
+        # How sure it is follows, which the report says above.
+        why = limit.partition("; ")[0]
+        text = f"A bigger budget: {why}" + (f", and {rose}." if rose else ".")
+        yield Advice(kind=Help.BUDGET, text=text, about=option)
     elif stop.result is Result.ROUND_LIMIT and rose:
         yield Advice(kind=Help.ROUNDS, text=f"More rounds (--rounds): {rose}.", about="--rounds")
 
@@ -361,7 +363,8 @@ def _about_answers(state: LoopState) -> Iterator[Advice]:
     ]
     open_lines = [(name, one) for name, one in lines if one.met is None and not one.may_leave]
     if len(open_lines) == len(lines):
-        if state.finished is not None and state.finished.result is Result.COULD_NOT_JUDGE:
+        end = state.finished
+        if end is not None and end.result is Result.COULD_NOT_JUDGE and state.limit is None:
             text = "A judge that can answer (honestone doctor lists those), or a person (--judge human)."
             yield Advice(kind=Help.PERSON, text=text)
         return

@@ -104,7 +104,7 @@ def scorecard_document(
             f"judged by files as they were at the start, which were changed: {listed(restored)}"
         )
     asked = _scores_of_repeated(scorer, ballots)
-    flags += [f"{one.words} ({judge})" for judge, one in asked.items()]
+    flags += _asked_again(scorer, ballots, asked)
     return scorecard.ScorecardDoc(
         title=rubric.title,
         rubric=facts.rubric,
@@ -155,20 +155,43 @@ def runs_open(ballots: Iterable[Ballot]) -> bool:
 
 
 def _scores_of_repeated(scorer: Scorer, ballots: Sequence[Ballot]) -> dict[str, scorecard.AskedDoc]:
-    """The scores of judges that were asked the same question several times: one for each answer."""
+    """The scores of looks that were asked for again: one for each answer, the one of this run last."""
     found = {}
-    checks = [ballot for ballot in ballots if ballot.judge == CHECK]
     for ballot in ballots:
         if ballot.earlier:
-            marks = [
+            before = [
                 {key: Mark(answer) for key, answer in answers.items()} for answers in ballot.earlier
             ]
-            looks = [
-                Ballot(judge=ballot.judge, kind=ballot.kind, marks=one)
-                for one in (*marks, ballot.marks)
+            scores = [
+                _score_alone(scorer, ballots, replace(ballot, marks=marks))
+                for marks in (*before, ballot.marks)
             ]
-            scores = [points_of(scorer.card([look, *checks]).score) for look in looks]
             found[ballot.judge] = scorecard.AskedDoc(times=len(scores), scores=scores)
+    return found
+
+
+def _score_alone(scorer: Scorer, ballots: Sequence[Ballot], look: Ballot) -> float | None:
+    alone = Ballot(judge=look.judge, kind=look.kind, marks=look.marks)
+    checks = [ballot for ballot in ballots if ballot.judge == CHECK]
+    return points_of(scorer.card([alone, *checks]).score)
+
+
+def _asked_again(
+    scorer: Scorer, ballots: Sequence[Ballot], asked: Mapping[str, scorecard.AskedDoc]
+) -> list[str]:
+    """What each judge gave over all of its looks, before this run and in it, where it was asked again:
+    `asked 4 times: 0 0 0 100 (codex)`.
+    """
+    found = []
+    for voter in dict.fromkeys(ballot.voter for ballot in ballots if ballot.judge in asked):
+        looks = [one for one in ballots if one.voter == voter and one.marks]
+        before = [
+            score for one in looks if one.judge in asked for score in asked[one.judge].scores[:-1]
+        ]
+        now = [_score_alone(scorer, ballots, one) for one in looks]
+        of_run = f", {len(now)} of them by this run" if len(now) > 1 else ""
+        scores = " ".join("?" if one is None else f"{one:g}" for one in (*before, *now))
+        found.append(f"asked {len(before) + len(now)} times{of_run}: {scores} ({voter})")
     return found
 
 

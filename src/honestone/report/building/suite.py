@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from honestone.core.events import Event, OutputProduced, StartedArtifact
-from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.ballot import NOT_ASKED, Ballot
 from honestone.core.judging.scorecard import Scorecard
 from honestone.core.judging.spend import Spend
 from honestone.core.record.record import CaseRecord, SuiteRecord
@@ -385,10 +385,6 @@ def _with_chance(found: CaseDoc, record: CaseRecord) -> CaseDoc:
     chance = record.believed_as.alone
     is_same = chance == found.chance and record.case.attempts == 1
     return found if is_same else replace(found, passes=chance)
-
-
-# How the reason begins.
-NOT_ASKED: Final = "not asked: "
 
 
 def _why_not_asked(record: CaseRecord) -> str | None:

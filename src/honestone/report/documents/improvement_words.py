@@ -20,6 +20,8 @@ def result_reasons(doc: ImprovementDoc) -> list[str]:
     return [*reasons, _delivered(doc), *([doc.noise_words] if doc.noise_words else [])]
 
 
+# What a reason says of how sure it is.
+_CLAIM: Final = late_pattern(r"(^|; )((?:less than )?\d+(?:\.\d+)?% sure that )")
 # A reason that ends with those of judges.
 _NOT_JUDGED: Final = late_pattern(r"(the baseline has no usable mark) \((.*)\)", re.DOTALL)
 
@@ -32,9 +34,12 @@ def reason_words(doc: ImprovementDoc) -> list[str]:
 
 
 def _ending(doc: ImprovementDoc) -> list[str]:
-    match = _NOT_JUDGED.fullmatch(doc.reason or "")
+    reason = doc.reason or ""
+    if _is_about_another(doc):
+        reason = _CLAIM.sub(r"\1of the version kept last it is \2", reason, count=1)
+    match = _NOT_JUDGED.fullmatch(reason)
     if match is None:
-        return [line(doc.reason)] if doc.reason else []
+        return [line(reason)] if reason else []
     left = own_note(match[2], doc.last_card.judges if doc.last_card else ())
     return [line(f"{match[1]} ({left})" if left else match[1])]
 
@@ -42,9 +47,19 @@ def _ending(doc: ImprovementDoc) -> list[str]:
 def _how_sure(doc: ImprovementDoc) -> list[str]:
     """The sentence of `belief`, where no reason has it."""
     belief = doc.belief
-    if belief is None or not belief.is_stated:
+    if belief is None or not belief.is_stated or belief.sentence in (doc.reason or ""):
         return []
-    return [] if belief.sentence in (doc.reason or "") else [belief.sentence]
+    if not _is_about_another(doc):
+        return [belief.sentence]
+    which = f"version of round {doc.best_round}" if doc.best_round else "original"
+    return [f"of the {which} it is {belief.sentence}"]
+
+
+def _is_about_another(doc: ImprovementDoc) -> bool:
+    """Whether the reason says how sure it is of another version than the one that is delivered."""
+    belief, reason = doc.belief, doc.reason or ""
+    is_stated = belief is not None and belief.is_stated and belief.sentence not in reason
+    return is_stated and _CLAIM.search(reason) is not None
 
 
 def _delivered(doc: ImprovementDoc) -> str:

@@ -14,7 +14,13 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from honestone.core.json_value import late_pattern
-from honestone.core.judging.ballot import NOT_NEEDED, JudgeState
+from honestone.core.judging.ballot import (
+    NO_FURTHER_LOOK,
+    NOT_NEEDED,
+    OUT_OF_TIME,
+    JudgeState,
+)
+from honestone.core.judging.ballot import NOT_ASKED as UNASKED
 from honestone.core.judging.scorecard import DISAGREE, read_looks_differ
 from honestone.core.numbers import Number, exact, money, points
 from honestone.report.documents.belief import BeliefDoc, belief_words, is_undecided
@@ -302,10 +308,6 @@ class AskedDoc(Struct, frozen=True, kw_only=True):
     times: int
     scores: list[float | None]
 
-    @property
-    def words(self) -> str:
-        return f"asked {self.times} times: {' '.join('?' if one is None else f'{one:g}' for one in self.scores)}"
-
 
 class JudgeDoc(Struct, frozen=True, kw_only=True):
     """Who took part; checks are not a judge.
@@ -353,13 +355,19 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def state_words(self) -> str:
-        """Its state as reports print it: one that was spared is not one that was not there."""
-        return "NOT ASKED" if self.is_spared else self.state
+        """Its state as reports print it: one that was not asked is not one that was not there."""
+        return "NOT ASKED" if self.is_unasked else self.state
+
+    @property
+    def is_unasked(self) -> bool:
+        """Whether it was there and not asked: it was not needed, or a limit ended the looks."""
+        reason = self.reason or ""
+        return self.is_spared or (self.state == JudgeState.SKIPPED and reason.startswith(UNASKED))
 
     @property
     def reason_words(self) -> str:
         reason = self.reason or ""
-        return reason.removeprefix("not asked: ") if self.is_spared else reason
+        return reason.removeprefix(UNASKED) if self.is_unasked else reason
 
     @property
     def unanswered_words(self) -> str:
@@ -390,6 +398,21 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
         """What went wrong beyond its reason, which may end in the words of one of them."""
         reason = self.reason or ""
         return [one for one in self.problems or [] if not reason.endswith(one)]
+
+
+def limits_in(reasons: Iterable[str | None]) -> list[str]:
+    """The options whose limits kept judges from an answer, by the reasons that a report gives: each
+    once, as `--max-calls`.
+    """
+    begins = (UNASKED, OUT_OF_TIME, NO_FURTHER_LOOK)
+    words = (
+        word
+        for reason in reasons
+        if reason is not None and reason.startswith(begins)
+        for word in reason.split()
+        if word.startswith("--max-")
+    )
+    return list(dict.fromkeys(words))
 
 
 class UsageDoc(Struct, frozen=True, kw_only=True):
@@ -595,6 +618,13 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     def belief_words(self) -> list[str]:
         """How sure the verdict is, and what contradicts it."""
         return belief_words(self.belief, self.verdict)
+
+    @property
+    def open_reasons(self) -> list[str]:
+        """What may say which limit left the verdict open; nothing where it is not open."""
+        if self.verdict != "inconclusive":
+            return []
+        return [*(one.reason for one in self.judges if one.reason), *(self.notes or ())]
 
 
 # ------------------------------------------------------------------------------------------------------------

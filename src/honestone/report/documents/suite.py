@@ -195,9 +195,11 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
             sign += f" (sign test: p = {p_words(self.p)})"
         found = [("pass rate", rate), ("mean score", score), ("by case", sign)]
         sure = better_words(self.better, self.worse)
-        return (
-            [*found, ("belief", sure)] if sure and {self.better, self.worse} - {0.0, 1.0} else found
-        )
+        if self.better == self.worse == 0.0 and (self.wins or self.losses):
+            sure = "neither is better: no case is more or less likely to pass"
+        elif not {self.better, self.worse} - {0.0, 1.0}:
+            sure = ""
+        return [*found, ("belief", sure)] if sure else found
 
 
 MEANINGS: Final = {
@@ -577,6 +579,14 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
         of_run = (replace(judge, looks=0) for judge in self.judges)
         of_cases = (replace(judge, unusable=UNSET) for case in self.cases for judge in case.judges)
         return scorecard.states_over_many([*of_run, *of_cases])
+
+    @property
+    def open_reasons(self) -> list[str]:
+        """What may say which limit left the verdict open; nothing where it is not open."""
+        if self.verdict != "inconclusive":
+            return []
+        found = [*(one.reason for one in self.judge_states), *(one.error for one in self.cases)]
+        return [one for one in found if one]
 
 
 _OURS: Final = ("honestone", "native")

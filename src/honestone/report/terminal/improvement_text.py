@@ -335,9 +335,14 @@ def next_commands(doc: ImprovementDoc) -> list[str]:
     see = see_replies(doc.last_card.judges, doc.run) if doc.last_card else None
     if doc.result == "COULD_NOT_JUDGE" and see is not None:
         return [see]
-    if doc.result == "COULD_NOT_JUDGE" or (doc.result == "WORKER_FAILED" and not own_program):
+    if _lacks_a_judge(doc) or (doc.result == "WORKER_FAILED" and not own_program):
         return ["honestone doctor"]
     return [f"{improve} --effort thorough"] if doc.result in _NEEDS_MORE else []
+
+
+def _lacks_a_judge(doc: ImprovementDoc) -> bool:
+    """Whether other judges would help, and not a higher limit, which the advice names."""
+    return doc.result == "COULD_NOT_JUDGE" and all(one.kind != "budget" for one in doc.advice)
 
 
 def _same_command(doc: ImprovementDoc) -> str:
@@ -364,7 +369,7 @@ def _same_command(doc: ImprovementDoc) -> str:
 def _suite_commands(doc: ImprovementDoc, suite: str) -> list[str]:
     if doc.result == "UNCONFIRMED" and doc.certification.tested.result:
         return [f"honestone show {doc.certification.tested.result}"]
-    if doc.result == "COULD_NOT_JUDGE":
+    if _lacks_a_judge(doc):
         return ["honestone doctor"]
     if doc.result not in _NEEDS_MORE:
         return []

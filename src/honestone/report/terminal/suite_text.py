@@ -21,6 +21,7 @@ from honestone.report.terminal.text import (
     bullet_lines,
     join_sections,
     judge_table,
+    more_lines,
     next_line,
     remarks,
     see_replies,
@@ -127,7 +128,7 @@ def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:
     see = see_replies(doc.judge_states, doc.run)
     if see is not None:
         lines += next_line("  next", f"      {see}", style)
-    return lines
+    return lines + more_lines(doc.open_reasons, style, indent="  ")
 
 
 def _figures(doc: SuiteReportDoc, style: Style, look: str) -> list[tuple[str, str]]:

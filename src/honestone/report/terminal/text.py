@@ -69,6 +69,7 @@ def scorecards_text(docs: Sequence[scorecard.ScorecardDoc], style: Style = PLAIN
         next((doc.run for doc in docs if doc.run), None),
     )
     next_lines = next_line("next", see, style) if see else []
+    next_lines += more_lines((one for doc in docs for one in doc.open_reasons), style)
     sections.append([_tally(docs, style), *usage_line(_summed_usage(docs), style), *next_lines])
     return style.finish(join_sections(sections))
 
@@ -91,7 +92,8 @@ def headline(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     glyph, look = verdict_look(doc.verdict)
     name = doc.artifact.name
     # Of what did not pass, a number next to the verdict reads as if it were about the verdict.
-    if doc.belief is not None and doc.belief.is_stated and doc.verdict != "fail":
+    is_open = doc.verdict != "pass" and not is_undecided(doc.belief)
+    if doc.belief is not None and doc.belief.is_stated and not is_open:
         name = f"{name}  {doc.belief.percent}"
     found = verdict_lines(
         style, glyph, look, doc.verdict_words, name, doc.title, map(line, doc.reasons)
@@ -385,14 +387,25 @@ def footer(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
         lines += next_line("again", f"honestone show {line(doc.run)}", style)
     if doc.verdict == "fail":
         lines += next_line("next", improve_command(doc), style)
+    more = more_lines(doc.open_reasons, style)
     see = see_replies(doc.judges, doc.run)
     if see is not None:
         lines += next_line("next", see, style)
-    elif doc.verdict == "inconclusive" and any(
-        judge.is_absent and not judge.hint for judge in doc.judges
+    elif (
+        not more
+        and doc.verdict == "inconclusive"
+        and any(judge.is_absent and not judge.hint for judge in doc.judges)
     ):
         lines += next_line("next", "honestone doctor", style)
-    return lines
+    return lines + more
+
+
+def more_lines(reasons: Iterable[str | None], style: Style, indent: str = "") -> list[str]:
+    """What asks on where a limit left it open: what was answered is on record."""
+    limits = " and ".join(scorecard.limits_in(reasons))
+    words = f"the same command with a higher {limits}: replies on record cost nothing"
+    gap = " " * 3 * len(indent)
+    return next_line(f"{indent}more", gap + words, style) if limits else []
 
 
 def improve_command(doc: scorecard.ScorecardDoc, worker: str | None = None) -> str:

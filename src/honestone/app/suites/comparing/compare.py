@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.belief.cases.sides import better_than
 from honestone.core.errors import ContractMismatch, StoreError, UsageError
 from honestone.core.events import Started, SuiteStarted
-from honestone.core.judging.contract import ContractDocument, differences
+from honestone.core.judging.contract import Contract, ContractDocument, differences
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.record.case_belief import Chances
 from honestone.core.record.summary import RunSummary
@@ -48,12 +48,10 @@ def compare_summaries(
     `left_out` are cases that were not chosen to be run. `contracts` are both contracts in full,
     where they are known, to say in words what differs.
     """
-    changed = _contract_changes(before, after, contracts)
-    if changed and not across:
-        raise ContractMismatch(
-            "the two runs were judged under different contracts:\n  " + "\n  ".join(changed[:20]),
-            hint="run the baseline again under this contract, or compare all the same with --across-contracts",
-        )
+    cases = {id: case.contract for id, case in after.cases.items()}
+    changed = _contract_changes(before, after.contract, cases, contracts)
+    if not across:
+        _refuse(changed)
     comparison = compare(before.sides, after.sides, left_out=left_out)
     verdict = judge_comparison(comparison, gates)
     if (
@@ -77,6 +75,29 @@ def compare_summaries(
     )
 
 
+def require_same_contract(
+    store: Store, before: RunSummary, contract: Contract, cases: Mapping[str, str]
+) -> None:
+    """Raises ContractMismatch where a run that was not begun yet would be judged in another way than
+    its baseline. `cases`: the contract of each that will be run.
+    """
+    if contract.id == before.contract and all(
+        before.cases[id].contract == own for id, own in cases.items() if id in before.cases
+    ):
+        return
+    then = _contract_of(store, before)
+    both = None if then is None else (then, contract.document)
+    _refuse(_contract_changes(before, contract.id, cases, both))
+
+
+def _refuse(changed: Sequence[str]) -> None:
+    if changed:
+        raise ContractMismatch(
+            "the two runs were judged under different contracts:\n  " + "\n  ".join(changed[:20]),
+            hint="run the baseline again under this contract, or compare all the same with --across-contracts",
+        )
+
+
 def _better_and_worse(before: Chances, after: Chances) -> tuple[float | None, float | None]:
     """Both sides by the same rule: what a saved report does not say is used of neither."""
     if before.together is not None and after.together is not None:
@@ -90,17 +111,18 @@ def _better_and_worse(before: Chances, after: Chances) -> tuple[float | None, fl
 
 def _contract_changes(
     before: RunSummary,
-    after: RunSummary,
+    contract: str,
+    cases: Mapping[str, str],
     contracts: tuple[ContractDocument, ContractDocument] | None,
 ) -> list[str]:
     changed = []
-    if before.contract != after.contract:
+    if before.contract != contract:
         changes = differences(*contracts) if contracts is not None else []
-        changes = changes or [f"{before.contract[:19]} became {after.contract[:19]}"]
+        changes = changes or [f"{before.contract[:19]} became {contract[:19]}"]
         changed += [f"the contract that all cases share: {line}" for line in changes]
-    for id, case in after.cases.items():
+    for id, own in cases.items():
         then = before.cases.get(id)
-        if then is not None and then.contract != case.contract:
+        if then is not None and then.contract != own:
             changed.append(
                 f"case `{id}` has another contract: its rubric, input, reference, workspace or attempts changed"
             )
@@ -239,11 +261,14 @@ def _contracts(
     store: Store, before: RunSummary, after: RunSummary
 ) -> tuple[ContractDocument, ContractDocument] | None:
     """Both contracts in full, where both runs are in this store."""
+    first, second = (_contract_of(store, run) for run in (before, after))
+    return None if first is None or second is None else (first, second)
+
+
+def _contract_of(store: Store, run: RunSummary) -> ContractDocument | None:
+    """The contract of a run in full, where it is in this store."""
     try:
-        first, second = (
-            store.events(store.find_run(run.run or "").id)[0] for run in (before, after)
-        )
-    except (StoreError, IndexError):
+        first = next(store.iter_events(store.find_run(run.run or "").id), None)
+    except StoreError:
         return None
-    assert isinstance(first, Started) and isinstance(second, Started)
-    return first.contract, second.contract
+    return first.contract if isinstance(first, Started) else None

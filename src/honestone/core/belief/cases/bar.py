@@ -85,6 +85,26 @@ def suite_belief(
     return settled(found, is_exhausted=not suite.can_pass)
 
 
+def is_judged(suite: SuiteBelief) -> bool:
+    """Whether anything is known of a case, by judges or by code."""
+    return any(one.is_looked_at for one in suite.cases)
+
+
+def lack_of_judges(suite: SuiteBelief) -> str:
+    """What is missing where neither a pass nor a failure is left to the cases of which judges enough
+    for the quorum answered; empty where one is.
+    """
+    short = sum(one.is_short and not one.is_down for one in suite.cases)
+    if not short:
+        return ""
+    known = [one for one in suite.cases if not one.is_short]
+    passing = sum(one.certain is not False for one in known)
+    failing = sum(one.certain is not True for one in known)
+    if passing >= suite.need or failing > suite.size - suite.need:
+        return ""
+    return f"the quorum of {'1 case' if short == 1 else f'{short:,} cases'} is not met"
+
+
 def _stated(chance: SuiteChance, sure: Fraction | None) -> float:
     """Where a bar is reached only by what is assumed of cases without a look, it is not reached."""
     if sure is None or chance.low == chance.high:

@@ -335,7 +335,7 @@ class SuiteBelief:
         shares: Sequence[float] = SUITE_SHARES,
     ) -> None:
         self.need = need
-        self._cases = cases = as_one(cases)
+        self.cases = cases = as_one(cases)
         self._sure = sum(one.certain is True for one in cases)
         rows = by_text(cases)
         lone = [row for row in rows if not row[0].is_spread]
@@ -387,12 +387,12 @@ class SuiteBelief:
     @property
     def size(self) -> int:
         """How many cases there are."""
-        return len(self._cases)
+        return len(self.cases)
 
     @property
     def can_pass(self) -> bool:
         """Whether any answers of judges lead to a pass: targets that failed may leave none."""
-        return sum(one.can_pass for one in self._cases) >= self.need
+        return sum(one.can_pass for one in self.cases) >= self.need
 
     @property
     def chance(self) -> SuiteChance | None:
@@ -551,7 +551,7 @@ class SuiteBelief:
         """
         known: dict[Hashable, float | None] = {}
         found: dict[str, float] = {}
-        for case in self._cases:
+        for case in self.cases:
             if case.certain is not None:
                 found[case.id] = float(case.certain)
             elif case.has_looks:
