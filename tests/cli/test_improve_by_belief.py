@@ -60,6 +60,37 @@ def test_a_pass_says_how_sure_it_is(ready: Desk, policy: str) -> None:
         assert sentence in " ".join(shown.split()), form
 
 
+@pytest.mark.parametrize(
+    ("witness", "more", "words"),
+    [
+        (
+            "raise RuntimeError('gone')",
+            {"sure": "97"},
+            "no further look would tell, as {} gave no answer",
+        ),
+        (OTHERS[2], {"sure": "99.9", "max_looks": "2"}, " more would tell (--max-looks "),
+        (OTHERS[2], {"sure": "99.9", "max_calls": "6"}, " more would tell (--max-calls "),
+    ],
+)
+def test_what_is_undecided_says_what_would_ask_on(
+    ready: Desk, witness: str, more: dict[str, str], words: str
+) -> None:
+    """The option with a number that would do; none where no answer comes."""
+    held_out = ready.judge_in_python("witness", witness).spec
+    done = improve(
+        ready,
+        ready.worker("worker", ADD_ALL),
+        ready.judge_in_python("panel", OTHERS[0]),
+        policy="belief",
+        more=["--holdout", held_out],
+        **more,
+    )
+    belief = done.json["belief"]
+    assert words.format(held_out) in belief["sentence"] and not belief["decided"], done.err
+    assert (belief["more_looks"] is None) is ("no further" in words)
+    assert belief["sentence"] in done.json["reason"]
+
+
 def test_the_first_line_has_the_bar_and_the_next_command_keeps_it(ready: Desk) -> None:
     """As the first line of `eval` has it."""
     done = run(ready, "belief", rounds=1, sure="97")

@@ -172,6 +172,21 @@ def test_how_sure_it_is_names_the_version_where_the_reason_is_about_another(
         assert ("of the version kept last it is 8% sure" in shown) is bool(words), draw
 
 
+@pytest.mark.parametrize("suite", [{}, {"suite": {"path": "suite.yaml", "dialect": "honestone"}}])
+def test_a_limit_that_came_first_is_no_reason_to_look_for_judges(suite: dict[str, Any]) -> None:
+    """The advice names what helps."""
+    bigger = {
+        "kind": "budget",
+        "text": "A bigger budget: --max-calls 1 are used up.",
+        "about": None,
+    }
+    lost, cut_short = (
+        improvement_text(samples.improvement("COULD_NOT_JUDGE", advice=advice, **suite))
+        for advice in ([], [bigger])
+    )
+    assert "honestone doctor" in lost and "honestone doctor" not in cut_short
+
+
 def test_every_form_tells_the_story() -> None:
     """Text, Markdown and HTML hold the same lines, in their own dress."""
     for drawn in (improvement_text(told()), improvement_markdown(told()), improvement_html(told())):

@@ -21,7 +21,14 @@ import msgspec
 from msgspec.structs import replace
 
 from honestone.core.belief.beliefs import Beliefs, Step
-from honestone.core.belief.stated import REPEATS, EndedBy, repeats, sure_sentence
+from honestone.core.belief.stated import (
+    REPEATS,
+    EndedBy,
+    StatedBelief,
+    repeats,
+    settled,
+    sure_sentence,
+)
 from honestone.core.belief.verdict import CLOSE
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import Standing
@@ -279,12 +286,13 @@ class BeliefState(LoopState):
         """The number of looks at a version that gave no mark."""
         return sum(not ballot.marks for ballot in self.looks(version))
 
-    def ended_by(self, version: str) -> EndedBy | None:
-        looks, most = _marked_looks(self, version), self.rubric.max_looks
-        is_certified = self.certifying.get(version, 0) >= _bars(self).looks
-        if is_certified or (most is not None and looks >= most):
-            return EndedBy(option="--max-looks", most=looks)
-        return self.limits.that_ended(self.limit, calls_left=self.calls_left)
+    def stated(self, version: str) -> StatedBelief | None:
+        found = LoopState.stated(self, version)
+        if found is None or found.decided is not False or found.lacks:
+            return found
+        if self.failures(version) >= TRIES:
+            return settled(found, lacks=f"{_failing(self, version)} gave no answer")
+        return replace(found, ended_by=_ended_by(self, version))
 
     @property
     def silent(self) -> list[str]:
@@ -617,6 +625,22 @@ def _is_worth_a_look(state: BeliefState, version: str, chance: float, *, is_last
     asks_on = is_last or (chance >= bars.end and not bars.is_modest)
     most = bars.looks if asks_on else LOOKS_IN_RUN
     return state.certifying.get(version, 0) < most
+
+
+def _failing(state: BeliefState, version: str) -> str:
+    """The judges that gave no mark of a version."""
+    answered = {ballot.voter for ballot in state.looks(version) if ballot.marks}
+    asked = dict.fromkeys(ballot.voter for ballot in state.looks(version))
+    return ", ".join(judge for judge in asked if judge not in answered) or "judges"
+
+
+def _ended_by(state: BeliefState, version: str) -> EndedBy | None:
+    """The limit that ended the looks at a version, where one did."""
+    looks, most = _marked_looks(state, version), state.rubric.max_looks
+    is_certified = state.certifying.get(version, 0) >= _bars(state).looks
+    if is_certified or (most is not None and looks >= most):
+        return EndedBy(option="--max-looks", most=looks)
+    return state.limits.that_ended(state.limit, calls_left=state.calls_left)
 
 
 def _marked_looks(state: BeliefState, version: str) -> int:

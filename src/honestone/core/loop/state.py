@@ -474,16 +474,9 @@ class LoopState:
             max_looks=None if rubric.sure is None else rubric.max_looks,
             looks=sum([one.looks or 0 for one in grounds]),
             rests_on=grounds,
-            ended_by=self.ended_by(version),
         )
         lacks = lack_of_quorum(rubric, votes, len(unheard))
         return settled(found, is_exhausted=all_repeat(votes), lacks=lacks)
-
-    def ended_by(self, version: str) -> EndedBy | None:
-        """The limit without which there would be further looks at a version; None where none is
-        known to have ended them.
-        """
-        return None
 
     def better_than_original(self, version: str) -> Better | None:
         """How probable it is that a version is better, where the state itself knows that."""

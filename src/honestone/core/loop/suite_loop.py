@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honestone.core.belief.stated import SPLITS_PASS, Ground, StatedBelief, settled
+from honestone.core.belief.stated import SPLITS_PASS, EndedBy, Ground, StatedBelief, settled
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.errors import UsageError
 from honestone.core.events import CaseAnswers, Event, Role, SuiteImprovementStarted
@@ -426,6 +426,12 @@ class SuiteLoopState(LoopState):
         # What a look each of those would bring says nothing of val, without which test is not run.
         more = None if found.more_looks is None else max(found.more_looks, unasked)
         return replace(found, more_looks=more, not_asked=unasked)
+
+    def ended_by(self, version: str) -> EndedBy | None:
+        """The limit without which there would be further looks at a version; None where none is
+        known to have ended them.
+        """
+        return None
 
     def lacks_answers(self, version: str) -> str:
         """What no further look brings that a verdict on a version needs."""
