@@ -50,6 +50,7 @@ from honestone.core.loop.state import (
     RollBack,
     Stop,
     baseline_not_judged,
+    failing,
     open_version,
     state_of_rubric,
 )
@@ -291,7 +292,7 @@ class BeliefState(LoopState):
         if found is None or found.decided is not False or found.lacks:
             return found
         if self.failures(version) >= TRIES:
-            return settled(found, lacks=f"{_failing(self, version)} gave no answer")
+            return settled(found, lacks=f"{failing(self, version)} gave no answer")
         return replace(found, ended_by=_ended_by(self, version))
 
     @property
@@ -625,13 +626,6 @@ def _is_worth_a_look(state: BeliefState, version: str, chance: float, *, is_last
     asks_on = is_last or (chance >= bars.end and not bars.is_modest)
     most = bars.looks if asks_on else LOOKS_IN_RUN
     return state.certifying.get(version, 0) < most
-
-
-def _failing(state: BeliefState, version: str) -> str:
-    """The judges that gave no mark of a version."""
-    answered = {ballot.voter for ballot in state.looks(version) if ballot.marks}
-    asked = dict.fromkeys(ballot.voter for ballot in state.looks(version))
-    return ", ".join(judge for judge in asked if judge not in answered) or "judges"
 
 
 def _ended_by(state: BeliefState, version: str) -> EndedBy | None:

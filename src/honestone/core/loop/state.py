@@ -553,6 +553,14 @@ def _again(ballot: Ballot, draw: int) -> Ballot:
     return replace(ballot, judge=f"{ballot.judge} (look {draw + 1})", draw_of=ballot.voter)
 
 
+def failing(state: LoopState, version: str) -> str:
+    """The judges that were asked about a version and gave no mark of it."""
+    looks = state.looks(version)
+    answered = {ballot.voter for ballot in looks if ballot.marks}
+    silent = dict.fromkeys(ballot.voter for ballot in looks if ballot.voter not in answered)
+    return ", ".join(silent) or "judges"
+
+
 def is_metric_dead(state: LoopState) -> bool:
     """Whether the marks did not tell any of the last changed versions from the one that it was made
     of. More edits would then be paid for without telling a good one from a bad one.
