@@ -276,6 +276,7 @@ def test_several_artifacts_one_line_each_then_those_that_failed() -> None:
     )
     assert "✓ PASSED" not in text and text.count("DID NOT PASS  bad.md") == 1
     assert "1 of 2 passed · 1 did not pass" in text
+    assert f"again   honestone show {docs[0]['run']}\n" in text
     assert "spent   6 judge calls" in text
 
 

@@ -64,11 +64,10 @@ def scorecards_text(docs: Sequence[scorecard.ScorecardDoc], style: Style = PLAIN
         sections.append([f"{count(hidden, 'more artifact')} did not pass; --json has them all"])
     sections.append(judge_table(scorecard.states_over_many(listed), style))
     sections.append(warning_lines(scorecard.low_confidence_of(*_lonely(docs), "artifact"), style))
-    see = see_replies(
-        (judge for doc in docs for judge in doc.judges),
-        next((doc.run for doc in docs if doc.run), None),
-    )
-    next_lines = next_line("next", see, style) if see else []
+    run = next((doc.run for doc in docs if doc.run), None)
+    see = see_replies((judge for doc in docs for judge in doc.judges), run)
+    next_lines = next_line("again", f"honestone show {line(run)}", style) if run else []
+    next_lines += next_line("next", see, style) if see else []
     next_lines += more_lines((one for doc in docs for one in doc.open_reasons), style)
     sections.append([_tally(docs, style), *usage_line(_summed_usage(docs), style), *next_lines])
     return style.finish(join_sections(sections))
