@@ -462,4 +462,4 @@ def test_a_case_without_a_look_says_which_limit_came_first(tmp_path: Path) -> No
         folder=tmp_path,
     ).to_dict()["cases"]
     reasons = [one["reasons"] for one in cases if one["status"] == "skipped"]
-    assert reasons == [["not asked: --max-looks 2 are used"]] * 4
+    assert reasons == [["not asked: --max-looks 2 are used up"]] * 4

@@ -187,6 +187,11 @@ def test_a_judge_that_the_limit_of_looks_left_out_was_not_spared(asked: Desk) ->
     call = judged_by(asked, *[answers(True, True)] * 3)
     open_ = asked.run(*call, "--sure", "99", "--max-looks", "2")
     assert open_.code == 3 and "NOT ASKED  --max-looks 2 are used up" in open_.out
+    asked.file("suite.yaml", "suite: 1\nrubric: {file: rubric.yaml}\ncases: [{id: a, input: x}]\n")
+    suite = asked.run(
+        "eval", "suite.yaml", "--target", "cmd:cat", *call[4:], "--sure", "99", "--max-looks", "2"
+    )
+    assert "NOT ASKED  --max-looks 2 are used up" in suite.out, suite.out
     sure = asked.run(*call, "--sure", "90")
     assert sure.code == 0 and "NOT ASKED  the verdict was sure enough without it" in sure.out
 

@@ -192,8 +192,8 @@ def test_only_what_speaks_for_the_outcome_by_one_look_is_alone(
 @pytest.mark.parametrize(
     ("paid", "why"),
     [
-        (None, "not asked: --max-looks 3 are used"),
-        (3, "not asked: the 3 looks at this split are used"),
+        (None, "not asked: --max-looks 3 are used up"),
+        (3, "not asked: the 3 looks at this split are used up"),
         (2, "not asked: no judge is worth another look"),
     ],
 )

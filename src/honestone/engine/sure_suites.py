@@ -22,7 +22,7 @@ import msgspec
 from honestone.core.belief.cases.suite import NOWHERE, SETTLED, CaseBelief, Elsewhere, SuiteBelief
 from honestone.core.belief.stated import EVEN
 from honestone.core.belief.verdict import TextBelief
-from honestone.core.judging.ballot import Ballot, Question
+from honestone.core.judging.ballot import NOT_NEEDED, Ballot, Question
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
 from honestone.core.record.case_belief import (
     AttemptLooks,
@@ -292,7 +292,8 @@ class SuiteAsking:
             raise NotAsked(self.over or NOT_ASKED)
         if found is not asking:
             asking.share(found)
-        return asking.consulted()
+        over = self.over
+        return asking.consulted(NOT_NEEDED if over is None or over == NOT_ASKED else over)
 
     # -- what decides
 
@@ -651,8 +652,8 @@ class SuiteEvaluator(Evaluator):
 
 def used_up(most: int, *, of_split: bool) -> str:
     if of_split:
-        return f"not asked: the {most} looks at this split are used"
-    return f"not asked: --max-looks {most} are used"
+        return f"not asked: the {most} looks at this split are used up"
+    return f"not asked: --max-looks {most} are used up"
 
 
 def may_turn(belief: SuiteBelief, target: float, out: float) -> bool:

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from honestone.core.json_value import late_pattern
 from honestone.core.judging.ballot import (
     NO_FURTHER_LOOK,
-    NOT_NEEDED,
     OUT_OF_TIME,
     JudgeState,
 )
@@ -350,24 +349,19 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def is_spared(self) -> bool:
-        """Whether it was not asked since the verdict did not need it."""
-        return self.state == JudgeState.SKIPPED and self.reason in (None, NOT_NEEDED)
+        """Whether it was there and not asked: the verdict did not need it, or a limit ended the looks."""
+        reason = self.reason or UNASKED
+        return self.state == JudgeState.SKIPPED and reason.startswith(UNASKED)
 
     @property
     def state_words(self) -> str:
         """Its state as reports print it: one that was not asked is not one that was not there."""
-        return "NOT ASKED" if self.is_unasked else self.state
-
-    @property
-    def is_unasked(self) -> bool:
-        """Whether it was there and not asked: it was not needed, or a limit ended the looks."""
-        reason = self.reason or ""
-        return self.is_spared or (self.state == JudgeState.SKIPPED and reason.startswith(UNASKED))
+        return "NOT ASKED" if self.is_spared else self.state
 
     @property
     def reason_words(self) -> str:
         reason = self.reason or ""
-        return reason.removeprefix(UNASKED) if self.is_unasked else reason
+        return reason.removeprefix(UNASKED) if self.is_spared else reason
 
     @property
     def unanswered_words(self) -> str:
