@@ -447,8 +447,10 @@ def _item_models() -> tuple[ItemModel, ...]:
 @lru_cache(maxsize=64)
 def _score_models(panel: int, held_out: int, *, are_programs: bool) -> tuple[PairModel, ...]:
     sd, faked = (QUIET_SD_PROGRAMS, FAKED_PROGRAMS) if are_programs else (QUIET_SD, FAKED)
-    quiet = PairModel(sd, SHARED[0], panel, held_out, faked)
-    return quiet, *(PairModel(sd, rho, panel, held_out, faked) for sd, rho in product(SDS, SHARED))
+    quiet = PairModel(sd, SHARED[0], panel, held_out, faked=faked)
+    return quiet, *(
+        PairModel(sd, rho, panel, held_out, faked=faked) for sd, rho in product(SDS, SHARED)
+    )
 
 
 def _one_more(shares: Sequence[float], up: float, down: float) -> list[float]:

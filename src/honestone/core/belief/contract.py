@@ -15,7 +15,15 @@ from typing import Final, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from honestone.core.belief.counting import Summand, coins, summed
-from honestone.core.belief.normal import Atom, below, cut, log_below, merged
+from honestone.core.belief.normal import (
+    Atom,
+    below,
+    cut,
+    log_below,
+    merged,
+    rest_of,
+    sum_of_parts,
+)
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 
 # Points above each bar that an anchored score is believed to need, so that common leniency costs
@@ -29,6 +37,10 @@ _CLOSE: Final = 1e-6
 # What is less probable is nothing.
 _LEAST_MASS: Final = 1e-12
 _BINS: Final = 24
+# Values of a sum of items on scales that are told apart.
+_MOST_POINTS: Final = 200
+# So many parts of a sum that are partly points are added up as they are.
+_FEW_MIXED: Final = 2
 # What has a bar of its own is worked out as finely as this part of the whole at least.
 _NEAR_A_BAR: Final = 0.125
 
@@ -64,10 +76,17 @@ class ContractNode(Struct, frozen=True):
 
 
 class ContractModel:
-    """A rubric, ready to be asked how probable it is that it is met. Scores are points, 0-100."""
+    """A rubric, ready to be asked how probable it is that it is met. Scores are points, 0-100.
 
-    def __init__(self, rubric: Rubric, margin: float = MARGIN) -> None:
+    `keeps_points`: what is believed to be at one value of a scale stays at it, however many items
+    are added up, so that a bar at that value is reached.
+    """
+
+    def __init__(
+        self, rubric: Rubric, margin: float = MARGIN, *, keeps_points: bool = False
+    ) -> None:
         self._margin = margin
+        self._keeps_points = keeps_points
         self.top = tuple(self._node(rubric, criterion, None) for criterion in rubric.criteria)
         weights = [max(node.weight, 0.0) for node in self.top]
         anchored = sum(
@@ -190,7 +209,15 @@ class ContractModel:
             for weight, atoms, count in parts
             for part in (weight / total,)
         ]
-        sums = summed(scaled, share=share)
+        mixed = [_is_mixed(atoms) for atoms, _ in scaled] if self._keeps_points else []
+        if sum([one.times for one, own in zip(scaled, mixed, strict=False) if own]) > _FEW_MIXED:
+            smooth = [
+                Summand([merged(list(one.atoms))], one.times) if own else one
+                for one, own in zip(scaled, mixed, strict=True)
+            ]
+            sums = _with_points(summed(smooth, share=share), scaled, share)
+        else:
+            sums = summed(scaled, share=share)
         if any(weight < 0 for weight, _, _ in parts):
             sums = [Atom(w, min(max(m, 0.0), 100.0), v) for w, m, v in sums]
         return sums
@@ -219,7 +246,7 @@ class ContractModel:
             fine = max(share, _NEAR_A_BAR) if node.bar > 0 else share
             atoms = self._group(node.children, odds, shaped, fine)
         else:
-            atoms = _leaf(node, odds)
+            atoms = _leaf(node, odds, self._keeps_points)
         if atoms is None:
             return None
         if node.negate:
@@ -237,7 +264,7 @@ class ContractModel:
                 if (atom := _above(one, node.bar, node.required)).mass > _LEAST_MASS
             ]
         if any(v > 0 for _, _, v in atoms) and node.id not in shaped and not node.children:
-            atoms = [merged(atoms)]
+            atoms = _apart(atoms) if self._keeps_points else [merged(atoms)]
         return atoms
 
     def likeliest(
@@ -370,7 +397,51 @@ def _leaf_moments(node: ContractNode, items: Mapping[Key, Moments | None]) -> Mo
     return Moments(sum([m for m, _ in known]) / count, sum([v for _, v in known]) / (count * count))
 
 
-def _leaf(node: ContractNode, odds: Mapping[Key, Odds | None]) -> list[Atom] | None:
+def _is_mixed(atoms: Sequence[Atom]) -> bool:
+    """Whether some of it is at points, and some is not."""
+    return any(v > 0 for _, _, v in atoms) and any(v <= 0 for _, _, v in atoms)
+
+
+def _apart(atoms: Sequence[Atom]) -> list[Atom]:
+    """Points as they are, each value once, and all else as one atom."""
+    points: dict[float, float] = {}
+    for mass, mean, var in atoms:
+        if var <= 0:
+            points[mean] = points.get(mean, 0.0) + mass
+    rest = merged([one for one in atoms if one.var > 0])
+    return [*[Atom(mass, mean, 0.0) for mean, mass in points.items()], rest]
+
+
+def _with_points(sums: list[Atom], parts: Sequence[Summand], share: float) -> list[Atom]:
+    """A sum of parts that are partly points: what comes of points alone is at its value, and the
+    rest is spread as the sum is, around its own mean.
+    """
+    alone = [Summand([one for one in atoms if one.var <= 0], count) for atoms, count in parts]
+    if not sums or not all(atoms for atoms, _ in alone):
+        return sums
+    points = [one for one in summed(alone, share=share) if one.mass > _LEAST_MASS]
+    whole = merged(sums)
+    rest = rest_of(whole, points)
+    if not rest or whole.var <= 0:
+        return points
+    (own,) = rest
+    narrower = sqrt(own.var / whole.var)
+    return [
+        *points,
+        *[
+            Atom(
+                mass * own.mass / whole.mass,
+                own.mean + narrower * (mean - whole.mean),
+                narrower * narrower * var,
+            )
+            for mass, mean, var in sums
+        ],
+    ]
+
+
+def _leaf(
+    node: ContractNode, odds: Mapping[Key, Odds | None], keeps_points: bool = False
+) -> list[Atom] | None:
     """The mean of a criterion's items: every number of yes exactly, and the anchored ones as one
     sum on top.
     """
@@ -392,7 +463,9 @@ def _leaf(node: ContractNode, odds: Mapping[Key, Odds | None]) -> list[Atom] | N
     if not marked:
         return [Atom(p, 100.0 * k / size, 0.0) for k, p in enumerate(counts, first)]
     rest = marked[0]
-    if len(marked) > 1:
+    if len(marked) > 1 and keeps_points:
+        rest = sum_of_parts(marked, _MOST_POINTS)
+    elif len(marked) > 1:
         ones = [merged(list(atoms)) for atoms in marked]
         rest = [Atom(1.0, sum([one.mean for one in ones]), sum([one.var for one in ones]))]
     return [

@@ -22,6 +22,10 @@ from honestone.core.belief.normal import Atom
 
 START_MEAN: Final = 60.0
 START_SD: Final = 15.0
+# A text of which nothing is known may be anywhere on the scale, in one of four cases.
+ANYWHERE_WEIGHT: Final = 0.25
+ANYWHERE_MEAN: Final = 50.0
+ANYWHERE_SD: Final = 35.0
 # How much of the error that the panel shares a held-out judge shares too: another family, but not
 # another world.
 WITNESS_LOAD: Final = 0.5
@@ -154,13 +158,15 @@ class SeenVotes(NamedTuple):
 
 class ScoreModel(Struct, frozen=True, dict=True):
     """How judges are assumed to err: `sd` points a look, of whose square the share `rho` is common
-    to the panel. Judges are numbered, those of the panel first.
+    to the panel. Judges are numbered, those of the panel first. `is_any_text`: not one that is
+    worked on, which is seldom far from the middle.
     """
 
     sd: float
     rho: float
     panel: int
     held_out: int
+    is_any_text: bool = False
 
     @cached_property
     def _worn_by(self) -> dict[float, tuple[Row, Triangle, Triangle]]:
@@ -189,7 +195,15 @@ class ScoreModel(Struct, frozen=True, dict=True):
         for place, var in zip(places_of(size).diagonal, self.usual, strict=True):
             cov[place] = var
         cov[0] = START_SD * START_SD
-        return belief_of([Component(1.0, [START_MEAN, *[0.0] * (size - 1)], cov)])
+        usual = Component(1.0, [START_MEAN, *[0.0] * (size - 1)], cov)
+        if not self.is_any_text:
+            return belief_of([usual])
+        anywhere = Component(
+            ANYWHERE_WEIGHT,
+            [ANYWHERE_MEAN, *usual.mean[1:]],
+            [ANYWHERE_SD * ANYWHERE_SD, *cov[1:]],
+        )
+        return belief_of([usual._replace(weight=1.0 - ANYWHERE_WEIGHT), anywhere])
 
     @cached_property
     def _after(self) -> dict[Votes, SeenVotes]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
-from itertools import product
+from itertools import pairwise, product
 from math import exp, log, log2
 from typing import Final, NamedTuple, TypeVar
 
 from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.counting import CountedContract, CountShape, PartHistories, reached
 from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers
-from honestone.core.belief.normal import Atom, bits
+from honestone.core.belief.normal import Atom, at_levels, bits
 from honestone.core.belief.scores import ScoreBelief, ScoreModel
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
 from honestone.core.judging.rubric import Item, Key, Rubric
@@ -33,6 +33,9 @@ ANY_SHARES: Final = (0.05, 0.3, 0.6, 0.85, 0.95)
 # judges share.
 SDS: Final = (0.5, 6.0, 10.0, 15.0)
 SHARED_OF_SCORES: Final = 0.35
+# What is nearer to a described level that a judge named, in points, is at that level.
+NEAR_A_LEVEL: Final = 5.0
+_SAME: Final = 1e-6
 # Assumptions less probable than this share of the most probable one do not count.
 NEGLIGIBLE: Final = 2e-3
 # Assumptions less probable than this do not count where items are compared.
@@ -157,6 +160,27 @@ class ExpectedAnswer(NamedTuple):
     moves: float
 
 
+class DescribedLevels(NamedTuple):
+    """Of a scale, in points, and how near to one of them is at it."""
+
+    points: tuple[float, ...]
+    within: float
+
+    @classmethod
+    def of(cls, item: Item) -> DescribedLevels:
+        assert item.anchors is not None
+        low, high = float(item.anchors.lowest), float(item.anchors.highest)
+        points = tuple(
+            [100.0 * (float(one) - low) / (high - low) for one, _ in item.anchors.levels]
+        )
+        nearest = min([above - below for below, above in pairwise(points)])
+        return cls(points, min(NEAR_A_LEVEL, nearest / 2.0))
+
+    def named(self, points: float) -> float | None:
+        """The level that an answer names."""
+        return next((one for one in self.points if abs(one - points) < _SAME), None)
+
+
 class RubricShape:
     """What of a rubric its beliefs need, worked out once for all texts."""
 
@@ -173,16 +197,17 @@ class RubricShape:
                 if item.check is None and item.anchors is not None
             ]
         )
+        self.levels = {key: DescribedLevels.of(self.questions[key]) for key in self.anchored}
         self.counted = CountedContract.of(rubric)
         self.can_fail = rubric.can_fail
 
     @cached_property
     def contract(self) -> ContractModel:
-        return ContractModel(self.rubric, margin=0.0)
+        return ContractModel(self.rubric, margin=0.0, keeps_points=True)
 
     @cached_property
     def without_bars(self) -> ContractModel:
-        return ContractModel(self.rubric.without_bars, margin=0.0)
+        return ContractModel(self.rubric.without_bars, margin=0.0, keeps_points=True)
 
     @cached_property
     def is_by_score(self) -> bool:
@@ -228,6 +253,9 @@ class TextBelief:
         self._known: dict[Key, float] = {}
         self._away: dict[Key, int] = {}
         self._points: dict[Key, list[tuple[str, bool, float]]] = {}
+        # The described levels of an item on a scale that looks named. What is true of it may be
+        # exactly one of these: a bar there is reached.
+        self._named: dict[Key, tuple[float, ...]] = {}
         self._histories: dict[Key, History] = {}
         self._sure_of_code: tuple[float | None] | None = None
         self._scores: dict[tuple[Assumption, bool], Sequence[Atom]] = {}
@@ -287,6 +315,10 @@ class TextBelief:
         if key in self._anchored:
             points = 100.0 * float(share(item, answer))
             self._points.setdefault(key, []).append((judge, held_out, points))
+            level = self._shape.levels[key].named(points)
+            before = self._named.get(key, ())
+            if level is not None and level not in before:
+                self._named[key] = tuple(sorted([*before, level]))
             return
         is_good = (answer is True) != (key in self._bad)
         row = self._counts.setdefault(key, {}).setdefault((judge, held_out), [0, 0])
@@ -521,6 +553,7 @@ class TextBelief:
         then._counts = {**self._counts, **rows}
         then._away, then.looks = dict(self._away), dict(self.looks)
         then._points = {key: list(rows) for key, rows in self._points.items()}
+        then._named = dict(self._named)
         then._histories, then._scores, then._unders = {}, {}, {}
         then.see(judge, marks)
         return then
@@ -577,7 +610,10 @@ class TextBelief:
             elif key in self._known:
                 found[key] = (Atom(1.0, self._known[key], 0.0),)
             elif key in self._anchored:
-                found[key] = scored[key].atoms
+                named = self._named.get(key)
+                atoms = scored[key].atoms
+                within = self._shape.levels[key].within
+                found[key] = atoms if named is None else _near_levels(atoms, named, within)
             else:
                 history = self.history(key)
                 if history not in met:
@@ -611,10 +647,13 @@ class TextBelief:
         ]
 
 
+_near_levels = lru_cache(maxsize=4_096)(at_levels)
+
+
 @lru_cache(maxsize=64)
 def _score_model(sd: float, judges: int) -> ScoreModel:
     """One for all texts, since it remembers what votes come to."""
-    return ScoreModel(sd, SHARED_OF_SCORES, judges, 0)
+    return ScoreModel(sd, SHARED_OF_SCORES, judges, 0, is_any_text=True)
 
 
 class _NextAnswer(NamedTuple):
