@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.belief.normal import Atom, at_levels, merged, sum_of_parts
+from honestone.core.belief.levels import at_levels, sum_of_parts
+from honestone.core.belief.normal import Atom, merged
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Rubric

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
-from itertools import pairwise, product
+from itertools import product
 from math import exp, log, log2
 from typing import Final, NamedTuple, TypeVar
 
 from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.counting import CountedContract, CountShape, PartHistories, reached
 from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers
-from honestone.core.belief.normal import Atom, at_levels, bits
+from honestone.core.belief.levels import DescribedLevels, at_levels
+from honestone.core.belief.normal import Atom, bits
 from honestone.core.belief.scores import ScoreBelief, ScoreModel
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
 from honestone.core.judging.rubric import Item, Key, Rubric
@@ -33,9 +34,6 @@ ANY_SHARES: Final = (0.05, 0.3, 0.6, 0.85, 0.95)
 # judges share.
 SDS: Final = (0.5, 6.0, 10.0, 15.0)
 SHARED_OF_SCORES: Final = 0.35
-# What is nearer to a described level that a judge named, in points, is at that level.
-NEAR_A_LEVEL: Final = 5.0
-_SAME: Final = 1e-6
 # Assumptions less probable than this share of the most probable one do not count.
 NEGLIGIBLE: Final = 2e-3
 # Assumptions less probable than this do not count where items are compared.
@@ -158,27 +156,6 @@ class ExpectedAnswer(NamedTuple):
 
     is_yes: bool
     moves: float
-
-
-class DescribedLevels(NamedTuple):
-    """Of a scale, in points, and how near to one of them is at it."""
-
-    points: tuple[float, ...]
-    within: float
-
-    @classmethod
-    def of(cls, item: Item) -> DescribedLevels:
-        assert item.anchors is not None
-        low, high = float(item.anchors.lowest), float(item.anchors.highest)
-        points = tuple(
-            [100.0 * (float(one) - low) / (high - low) for one, _ in item.anchors.levels]
-        )
-        nearest = min([above - below for below, above in pairwise(points)])
-        return cls(points, min(NEAR_A_LEVEL, nearest / 2.0))
-
-    def named(self, points: float) -> float | None:
-        """The level that an answer names."""
-        return next((one for one in self.points if abs(one - points) < _SAME), None)
 
 
 class RubricShape:

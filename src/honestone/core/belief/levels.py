@@ -1,0 +1,111 @@
+"""Marks on a scale that are exactly at a level: a bar there is reached, however many items are added
+up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import inf, prod, sqrt
+from typing import Final, NamedTuple
+
+from honestone.core.belief.normal import Atom, below, cut, merged
+from honestone.core.judging.rubric import Item
+
+# What is nearer to a described level that a judge named, in points, is at that level.
+NEAR_A_LEVEL: Final = 5.0
+_SAME: Final = 1e-6
+# Standard deviations beyond which there is hardly anything.
+_HARDLY: Final = 6.0
+
+
+class DescribedLevels(NamedTuple):
+    """Of a scale, in points, and how near to one of them is at it."""
+
+    points: tuple[float, ...]
+    within: float
+
+    @classmethod
+    def of(cls, item: Item) -> DescribedLevels:
+        assert item.anchors is not None
+        low, high = float(item.anchors.lowest), float(item.anchors.highest)
+        points = tuple(
+            [100.0 * (float(one) - low) / (high - low) for one, _ in item.anchors.levels]
+        )
+        nearest = min([above - below for below, above in pairwise(points)])
+        return cls(points, min(NEAR_A_LEVEL, nearest / 2.0))
+
+    def named(self, points: float) -> float | None:
+        """The level that an answer names."""
+        return next((one for one in self.points if abs(one - points) < _SAME), None)
+
+
+def at_levels(atoms: Sequence[Atom], levels: Sequence[float], within: float) -> tuple[Atom, ...]:
+    """The atoms, with what is `within` so much of a level at the level itself. `levels` rise, and
+    are further apart than that. Beyond the ends of the scale (0 and 100) there is nothing, so an end
+    has what would be there.
+    """
+    found: dict[float, float] = {}
+    rest: list[Atom] = []
+    for atom in atoms:
+        mass, mean, var = atom
+        if var <= 0.0:
+            rest.append(atom)
+            continue
+        far = within + _HARDLY * sqrt(var)
+        near = [level for level in levels if abs(level - mean) < far]
+        low = -inf
+        for level in near:
+            start = -inf if level <= 0.0 else level - within
+            end = inf if level >= 100.0 else level + within
+            if start > mean - far:
+                rest.append(cut(atom, low, start))
+            at = _share(atom, start, end)
+            found[level] = found.get(level, 0.0) + mass * at
+            low = end
+        if not near:
+            rest.append(atom)
+        elif low < mean + far:
+            rest.append(cut(atom, low, inf))
+    points = [Atom(mass, level, 0.0) for level, mass in found.items()]
+    return tuple([one for one in (*points, *rest) if one.mass > 0.0])
+
+
+def _share(atom: Atom, low: float, high: float) -> float:
+    """Which part of an atom is from `low` to `high`."""
+    sd = sqrt(atom.var)
+    return below((high - atom.mean) / sd) - below((low - atom.mean) / sd)
+
+
+def sum_of_parts(parts: Sequence[Sequence[Atom]], most: int) -> list[Atom]:
+    """The distribution of a sum of independent parts: what comes of their points alone, each value
+    with its mass, and all else as one atom. Where there would be more than so many points, all of
+    it is one.
+    """
+    whole = [merged(list(part)) for part in parts]
+    mass, mean = prod([one.mass for one in whole]), sum([one.mean for one in whole])
+    all_of_it = Atom(mass, mean, sum([one.var for one in whole]))
+    sums = {0.0: 1.0}
+    for part in parts:
+        own = [atom for atom in part if atom.var <= 0.0]
+        then: dict[float, float] = {}
+        for at, before in sums.items():
+            for one in own:
+                place = round(at + one.mean, 9)
+                then[place] = then.get(place, 0.0) + before * one.mass
+        sums = then
+        if not sums or len(sums) > most:
+            return [all_of_it]
+    points = [Atom(own, at, 0.0) for at, own in sums.items() if own > 0.0]
+    return [*points, *rest_of(all_of_it, points)]
+
+
+def rest_of(whole: Atom, points: Sequence[Atom]) -> list[Atom]:
+    """What of a distribution is in none of these points of it, as one atom."""
+    left = whole.mass - sum([one.mass for one in points])
+    if left <= 1e-12:
+        return []
+    mean = (whole.mass * whole.mean - sum([one.mass * one.mean for one in points])) / left
+    square = whole.mass * (whole.var + whole.mean**2)
+    square -= sum([one.mass * one.mean**2 for one in points])
+    return [Atom(left, mean, max(square / left - mean * mean, 1e-9))]
