@@ -12,6 +12,9 @@ from msgspec.structs import replace
 from simulation import Simulation
 from worlds import World, near
 
+from honestone.core.belief.assumptions import QUIET_SD
+from honestone.core.belief.beliefs import Beliefs
+from honestone.core.belief.scores import ScoreModel
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.errors import UsageError
 from honestone.core.events import (
@@ -29,6 +32,7 @@ from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
+from honestone.core.loop.belief import BeliefState
 from honestone.core.loop.delivery import delivery
 from honestone.core.loop.named import POLICIES, policy_named
 from honestone.core.loop.state import (
@@ -49,7 +53,14 @@ from honestone.core.loop.state import (
 ORACLE: Final = "oracle"
 MAX_CALLS: Final = 30
 KNOWS_WHAT_TO_KEEP: Final = "belief, knows what to keep"
-ROUNDS: Final[Mapping[str, int]] = {ORACLE: 8, "belief": 16, "strict": 16, KNOWS_WHAT_TO_KEEP: 16}
+KNOWS_THE_ERRORS: Final = "belief, knows the errors"
+ROUNDS: Final[Mapping[str, int]] = {
+    ORACLE: 8,
+    "belief": 16,
+    "strict": 16,
+    KNOWS_WHAT_TO_KEEP: 16,
+    KNOWS_THE_ERRORS: 16,
+}
 """Where it is not the product's default. These policies stop by what they believe, so patience does
 not end them.
 """
@@ -150,6 +161,8 @@ class Cell:
         policy = self.policy
         if self.settings.policy == KNOWS_WHAT_TO_KEEP:
             policy = KnowsWhatToKeep(policy, simulation)
+        elif self.settings.policy == KNOWS_THE_ERRORS:
+            policy = KnowsTheErrors(policy, self.world)
         state = policy.start(self.started(version_name(0)), self.scorer)
         drive = Drive(state, simulation, self.settings.max_calls)
         drive.to_the_end(policy)
@@ -311,13 +324,37 @@ class KnowsWhatToKeep:
         return self.simulation.lacking(number), -self.simulation.overall(number)
 
 
-OBSERVERS: Final = (ORACLE, KNOWS_WHAT_TO_KEEP)
-"""Policies that know the truth, or a part of it."""
+@dataclass(frozen=True, slots=True)
+class KnowsTheErrors:
+    """Decides as another policy does, but knows by how many points judges of a scale err and how much
+    of that they share. What it gains shows what is lost because this has to be learned.
+    """
+
+    policy: RubricPolicy
+    world: World
+    name: str = KNOWS_THE_ERRORS
+
+    def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
+        state, world = self.policy.start(started, scorer), self.world
+        assert isinstance(state, BeliefState), "only a policy by belief learns how judges err"
+        # Without any error a vote would have no density.
+        errors = ScoreModel(max(world.sd, QUIET_SD), world.rho, world.panel, world.holdout)
+        state.beliefs = state.steering = Beliefs(
+            state.rubric, state.original, state.judges, state.holdouts, scales=(errors,)
+        )
+        return state
+
+    def decide(self, state: LoopState) -> Action:
+        return self.policy.decide(state)
+
+
+OBSERVERS: Final = (ORACLE, KNOWS_WHAT_TO_KEEP, KNOWS_THE_ERRORS)
+"""Policies that know the truth, or a part of what the others have to learn."""
 
 
 def _rules_of(name: str) -> str:
     """The policy of the product that an observer follows where it does not know the truth."""
-    return "belief" if name == KNOWS_WHAT_TO_KEEP else name
+    return "belief" if name in (KNOWS_WHAT_TO_KEEP, KNOWS_THE_ERRORS) else name
 
 
 class Oracle:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from cells import EXACT, FEWER_CALLS, HEADLINE, OTHERS, PANEL
-from driver import KNOWS_WHAT_TO_KEEP, ORACLE
+from driver import KNOWS_THE_ERRORS, KNOWS_WHAT_TO_KEEP, ORACLE
 from figures import Figure, Measured, Record, mean
 from goals import goals
 from worlds import World
@@ -22,6 +22,7 @@ ORDER: Final = (
     "belief",
     "strict",
     FEWER_CALLS,
+    KNOWS_THE_ERRORS,
     KNOWS_WHAT_TO_KEEP,
     ORACLE,
 )

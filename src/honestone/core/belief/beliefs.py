@@ -92,17 +92,23 @@ class _Version(Struct):
 
 class Beliefs:
     """Change it only with `see_checks`, `see`, `edit` and `reject`. Versions are named by their
-    digest; the judges' names are those of the run.
+    digest; the judges' names are those of the run. `scales`: how they may err where marks are on a
+    scale; by default what nothing is known about assumes.
     """
 
     def __init__(
-        self, rubric: Rubric, original: str, panel: Sequence[str], held_out: Sequence[str]
+        self,
+        rubric: Rubric,
+        original: str,
+        panel: Sequence[str],
+        held_out: Sequence[str],
+        scales: Sequence[ScoreModel] = (),
     ) -> None:
         self.contract = ContractModel(rubric)
         self._counted = CountedContract.of(rubric)
         self._numbers = {judge: number for number, judge in enumerate([*panel, *held_out])}
         self._panel = len(panel)
-        self._score_bank = Bank(score_models(len(panel), len(held_out)))
+        self._score_bank = Bank(scales or score_models(len(panel), len(held_out)))
         self._item_bank = item_bank(are_programs=True).fresh()
         self._are_programs = True
         self._questions = dict(rubric.questions())
