@@ -147,7 +147,7 @@ def test_a_loop_gives_it_once_for_all_rounds(
         loop["certification"] = {"needed": True, "ok": False, "judges": [witness]}
     page = draw(loop)
     assert_each_cause_once(page, judges)
-    assert page.count("could not be judged") == held_out or draw is improvement_html
+    assert page.count("no verdict") == held_out
 
 
 def test_a_round_gives_its_outcome_once() -> None:
@@ -201,7 +201,7 @@ def test_looks_of_one_judge_that_fail_alike_are_one_row() -> None:
     looks = ["claude", *(f"claude (look {n})" for n in (2, 3, 4))]
     failed = [samples.judge(name, "DEGRADED", "no answer") for name in looks]
     text = scorecard_text(unanswered_card(failed, 2))
-    assert "claude (4 looks)" in text
+    assert "claude (asked 4 times)" in text
     assert text.count("no answer") == 1
     # One that was not there never looked.
     absent = [samples.judge(name, "SKIPPED", "not installed") for name in looks]

@@ -17,6 +17,7 @@ from honestone.report.documents.scorecard import (
     QuoteDoc,
     first_look,
     items_of,
+    limits_in,
     named_looks,
     summed,
 )
@@ -172,9 +173,13 @@ def with_all_looks(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
 
 
 def _name_of(judge: str, looks: Sequence[JudgeDoc]) -> str:
-    """A judge that was not there never looked. Looks at a part of the criteria are counted apart."""
-    if looks[0].state == "SKIPPED":
+    """A judge that was not there, or that a limit kept from an answer, never looked, and a call
+    without a mark is no look. Looks at a part of the criteria are counted apart.
+    """
+    if looks[0].state == "SKIPPED" or limits_in([looks[0].reason]):
         return judge
+    if looks[0].state == "DEGRADED":
+        return f"{judge} (asked {len(looks)} times)"
     parts = sum(1 for one in looks if one.criteria)
     return f"{judge} ({len(looks)} looks{f', {parts} at a part' if parts else ''})"
 

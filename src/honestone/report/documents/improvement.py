@@ -13,7 +13,7 @@ from honestone.core.numbers import chance_words, change, points, rate_change_wor
 from honestone.report.documents import scorecard
 from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.findings import states_words
-from honestone.report.documents.states import state_words
+from honestone.report.documents.states import state_phrase, state_words
 from honestone.system.drawing import line
 
 IMPROVEMENT: Final = "honestone.improvement/1"
@@ -228,6 +228,12 @@ class WitnessDoc(Struct, frozen=True, kw_only=True):
     score: float | None = None
     state: str = ""
     reason: str | None = None
+
+    @property
+    def verdict_words(self) -> str:
+        """`did not pass`; of one that gave no mark there is none."""
+        has_none = self.verdict is None or (self.verdict == "inconclusive" and self.score is None)
+        return "no verdict" if has_none else state_phrase(self.verdict or "")
 
 
 class TestRunsDoc(Struct, frozen=True, kw_only=True):

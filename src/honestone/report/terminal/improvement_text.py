@@ -26,7 +26,6 @@ from honestone.report.documents.scorecard import (
     depths,
     looks_of_judges,
 )
-from honestone.report.documents.states import state_phrase
 from honestone.report.terminal.score_table import STACKED_BELOW, score_table
 from honestone.report.terminal.text import (
     PLAIN,
@@ -305,7 +304,7 @@ def _marked(words: str, ok: bool | None, style: Style) -> list[str]:
 def _witness_words(one: WitnessDoc) -> str:
     score = f"  {points(one.score)}" if one.score is not None else ""
     why = f"  {line(one.reason)}" if one.reason else ""
-    return f"{line(one.id)}  {state_phrase(one.verdict or 'no verdict')}{score}{why}"
+    return f"{line(one.id)}  {one.verdict_words}{score}{why}"
 
 
 def _footer(doc: ImprovementDoc, style: Style) -> list[str]:
