@@ -26,7 +26,8 @@ from honestone.core.record.case_belief import Unasked, bar_of, beliefs_of
 from honestone.core.record.record import CaseRecord
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import AttemptRule, Case
-from honestone.engine.sure_suites import SuiteAsking, _Waiting
+from honestone.engine.sure_suites import SuiteAsking
+from honestone.engine.sure_texts import WaitingText
 
 KEY = ("p", "p")
 RUBRIC = Rubric(
@@ -156,7 +157,7 @@ def test_whether_a_judge_is_left_is_known_without_a_price(monkeypatch: pytest.Mo
     looking = Looking(rubric=RUBRIC, judges=judges, looks={"a": looks("+-"), "b": looks("+")})
     asking: Any = SimpleNamespace(looking=looking)
     done: Any = None
-    one = _Waiting(Case(id="a", rubric=RUBRIC), asking, TextBelief(RUBRIC), done, "t", "o")
+    one = WaitingText(Case(id="a", rubric=RUBRIC), asking, TextBelief(RUBRIC), done, "t", "o")
     assert one.is_askable
     with pytest.raises(AssertionError, match="priced"):
         looking.least_asked()
@@ -178,7 +179,7 @@ def test_only_what_speaks_for_the_outcome_by_one_look_is_alone(
             artifact=Artifact("a.md", Version.of_text("a")), criteria=(), case=id, output=id
         )
         asks: Any = SimpleNamespace(question=question)
-        one = _Waiting(cases[id].case, asks, TextBelief(RUBRIC), done, id, id, id, seen=seen)
+        one = WaitingText(cases[id].case, asks, TextBelief(RUBRIC), done, id, id, id, seen=seen)
         asking._waiting[id, 1] = one
     belief: Any = SimpleNamespace(
         chance=SuiteChance(low, low, low), by_case=lambda: dict.fromkeys("ab", passing), size=2

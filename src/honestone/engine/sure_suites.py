@@ -3,7 +3,8 @@
 Attempts wait here for their judges. Cases are opened in the suite's order, as many as have to pass
 first, each with its first attempt, or with all of them where nothing less tells. Each attempt gets
 the looks of as many judges as its rubric's quorum; then what is least certain gets the next look, or
-its case the next attempt where that tells more. Where the bar is reached, or out of reach, the rest
+its case the next attempt where that tells more. As many are taken at once as are needed in any case,
+or nearly so (`sure_ahead`). Where the bar is reached, or out of reach, the rest
 is not asked. What is on record is chosen in the same order, so that the same command again ends
 where the first one did; the rest of the record is taken in before a look is paid, and at the end.
 """
@@ -15,26 +16,22 @@ from collections import ChainMap, Counter
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, TypeVar
+from itertools import compress, takewhile
+from operator import not_
+from typing import Final
 
-import msgspec
-
-from honestone.core.belief.cases.suite import NOWHERE, SETTLED, CaseBelief, Elsewhere, SuiteBelief
+from honestone.core.belief.cases.suite import NOWHERE, SETTLED, Elsewhere, SuiteBelief
 from honestone.core.belief.stated import EVEN
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import NOT_NEEDED, Ballot, Question
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
 from honestone.core.record.case_belief import (
-    AttemptLooks,
-    OpenAttempts,
     belief_text,
     needs_every_attempt,
-    open_attempts,
     output_digest,
     shown_text,
 )
 from honestone.core.record.record import CaseRecord, SuiteRecord
-from honestone.core.suite.case import Case
 from honestone.core.suite.dependencies import with_needed
 from honestone.engine.cases import CaseWork
 from honestone.engine.journal import NotAsked
@@ -42,10 +39,27 @@ from honestone.engine.judging.asking_on import AskingOn
 from honestone.engine.judging.ballots import Consulted
 from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
+from honestone.engine.sure_ahead import NextText
+from honestone.engine.sure_texts import (
+    EQUAL,
+    Key,
+    WaitingText,
+    ahead_of,
+    believed_of,
+    is_over,
+    key_of,
+    looks_at_case,
+    may_turn,
+    most_open,
+    needs_of,
+    open_of_case,
+    own_by_first,
+    take_each,
+)
 from honestone.ports import Checker
 
-# Looks that are taken at once where a case has none yet, and afterwards: at least so many, and of a
-# large suite one for so many cases, so that it does not wait for its judges one by one.
+# Looks that are taken at once where a case has none yet, and afterwards, whatever they may decide: so
+# many, and of a large suite one for so many cases.
 FIRST_AT_ONCE: Final = 4
 AT_ONCE: Final = 2
 CASES_PER_LOOK_AT_ONCE: Final = 50
@@ -54,74 +68,9 @@ CASES_PER_LOOK_AT_ONCE: Final = 50
 STEADY: Final = 2.0
 # Looks at settled cases while an open one cannot be asked any more, each time up to `AT_ONCE`.
 MOST_WHEN_STUCK: Final = 10
-# Cases that vary less than this part of the most open one wait.
-COMPARABLE: Final = 0.5
 # A further attempt at a case that matters less is not worth a run of the target.
 LEAST_MATTERS: Final = 0.001
 NOT_ASKED: Final = "not asked: the suite was decided without it"
-
-_Open = TypeVar("_Open")
-# An attempt: the id of its case and its number.
-Key: TypeAlias = tuple[str, int]
-
-
-class _Waiting(msgspec.Struct):
-    """An attempt whose judges are asked from here. Of the looks `seen` so many were `known` to the
-    loop, and so many `recalled` from the record. `name`: of the text; `output`: the digest of what
-    the attempt gave; `shown`: what attempts share whose judges are shown the same.
-    """
-
-    case: Case
-    asking: AskingOn
-    text: TextBelief
-    done: asyncio.Future[None]
-    name: str
-    output: str
-    shown: Hashable = None
-    seen: int = 0
-    known: int = 0
-    recalled: int = 0
-    is_recalled: bool = False
-
-    @property
-    def looks(self) -> AttemptLooks:
-        ballots = self.asking.looking.ballots
-        return AttemptLooks(ballots, self.text, self.is_below_quorum, self.output)
-
-    @property
-    def key(self) -> Key:
-        """The attempt that it waits as."""
-        return key_of(self.asking.question)
-
-    @property
-    def is_askable(self) -> bool:
-        """Whether another look of any judge is worth its call."""
-        return not self.asking.looking.is_exhausted
-
-    @property
-    def is_short(self) -> bool:
-        """Whether its outcome does not count yet: too few judges looked, and another one can."""
-        return self.asking.looking.is_short
-
-    @property
-    def is_below_quorum(self) -> bool:
-        looking = self.asking.looking
-        return len(looking.looks) < looking.needed
-
-    def know(self, ballots: Iterable[Ballot]) -> None:
-        """Begin with looks that count and cost nothing."""
-        for ballot in ballots:
-            self.asking.looking.add(ballot.voter, ballot)
-        if self.asking.looking.looks:
-            self.learn()
-            self.known = self.seen
-
-    def learn(self) -> None:
-        """Take in the looks that are new."""
-        looks = [one for found in self.asking.looking.looks.values() for one in found]
-        text = belief_text(self.case)
-        self.text = text.see_all([*self.asking.looking.checks, *looks])
-        self.seen = len(looks)
 
 
 @dataclass(kw_only=True)
@@ -154,6 +103,8 @@ class SuiteAsking:
     over: str | None = None
     _cases: list[str] = field(default_factory=list)
     _begun: int = 0
+    _at_once: int = field(init=False)
+    _first_at_once: int = field(init=False)
     _opened: set[Key] = field(default_factory=set)
     _inside: set[Key] = field(default_factory=set)
     _ended: set[Key] = field(default_factory=set)
@@ -162,16 +113,18 @@ class SuiteAsking:
     _done_before: dict[Hashable, int] = field(default_factory=dict)
     _left_out: frozenset[str] | None = None
     _elsewhere: Elsewhere = NOWHERE
-    _waiting: dict[Key, _Waiting] = field(default_factory=dict)
+    _waiting: dict[Key, WaitingText] = field(default_factory=dict)
     # Attempts that gave the same text as one that waits, and all.
-    _shared: dict[Key, _Waiting] = field(default_factory=dict)
-    _texts: ChainMap[Key, _Waiting] = field(init=False)
-    _by_shown: dict[Hashable, _Waiting] = field(default_factory=dict)
+    _shared: dict[Key, WaitingText] = field(default_factory=dict)
+    _texts: ChainMap[Key, WaitingText] = field(init=False)
+    _by_shown: dict[Hashable, WaitingText] = field(default_factory=dict)
     _places: dict[str, int] = field(init=False)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def __post_init__(self) -> None:
         cases = self.record.cases
+        self._at_once = max(AT_ONCE, len(cases) // CASES_PER_LOOK_AT_ONCE)
+        self._first_at_once = max(FIRST_AT_ONCE, 2 * self._at_once)
         self._texts = ChainMap(self._waiting, self._shared)
         self._places = {id: place for place, id in enumerate(cases)}
         # The suite itself skips some: their turn is at once.
@@ -187,15 +140,11 @@ class SuiteAsking:
         for one in cases.values():
             self._done_before |= one.tried({}).looks_by_text()
         ended = len(cases) - len(skipped) - len(left)
-        self._begin_cases(max(self.need, LEAST_LOOKS) - ended, least)
-
-    @property
-    def _first_at_once(self) -> int:
-        return max(FIRST_AT_ONCE, 2 * self._at_once)
-
-    @property
-    def _at_once(self) -> int:
-        return max(AT_ONCE, len(self.record.cases) // CASES_PER_LOOK_AT_ONCE)
+        first = max(self.need, LEAST_LOOKS) - ended
+        if self.asks_all:
+            most = self.most if self.paid_before is None else len(left)
+            first = max(first, min(most, len(left)))
+        self._begin_cases(first, least)
 
     @property
     def attempts(self) -> int:
@@ -276,13 +225,13 @@ class SuiteAsking:
             else:
                 name = self.record.text_of(id, question.output, diff)
                 done = asyncio.get_running_loop().create_future()
-                waiting = _Waiting(case, asking, text, done, name, output, shown)
+                waiting = WaitingText(case, asking, text, done, name, output, shown)
                 waiting.know(self.on_record.get(name, ()))
                 self._waiting[key] = self._by_shown[shown] = waiting
             self._changed.notify_all()
         return await self._looks_of(waiting, asking)
 
-    async def _looks_of(self, waiting: _Waiting, asking: AskingOn) -> list[Consulted]:
+    async def _looks_of(self, waiting: WaitingText, asking: AskingOn) -> list[Consulted]:
         """The looks at a text, when the suite is decided. `asking`: of one of the attempts that gave
         it; calls are counted with the one that they were asked about.
         """
@@ -337,12 +286,10 @@ class SuiteAsking:
                 return None
             return used_up(self.most, of_split=self.paid_before is not None)
         if short:
-            most = (
-                self._first_at_once
-                if self.paid_before is not None
-                else min(self._first_at_once, left)
-            )
-            return await self._take(short[:most])
+            most = len(short) if self.paid_before is not None else left
+            # Where each gets a look, nothing is decided without it.
+            ahead = len(short) if self.asks_all else self._ahead(belief, short)
+            return await self._take(short[: min(max(ahead, self._first_at_once), most)])
         if self.asks_once and self._begun == len(self._cases):
             unknown = self._unknown(belief, self._cases)
             if not unknown:
@@ -350,13 +297,16 @@ class SuiteAsking:
             await self._let_in(lambda: self._open_next(unknown[: self._first_at_once]))
             return None
         if lone:
-            return await self._take(by_need(lone, self._texts)[: min(self._at_once, left)])
+            needed = most_open(needs_of(lone, self._texts))
+            count = max(self._ahead(belief, needed, is_decided=True), self._at_once)
+            return await self._take(needed[: min(count, left)])
         matters, more = self._open(belief, asked)
         widest = max([*matters.values(), *more.values()], default=0.0)
         # Cases that are open hardly decide it, or are settled.
         wants_more = self.asks_all or belief.at_least(STEADY) < self.need or widest < SETTLED
         if self._begun < len(self._cases) and wants_more:
-            await self._let_in(lambda: self._begin_cases(self._first_at_once))
+            count = max(self._ahead_of_cases(belief), self._first_at_once)
+            await self._let_in(lambda: self._begin_cases(count))
             return None
         if self._is_lost(belief):
             return "not asked: targets that failed leave no way to pass"
@@ -366,11 +316,48 @@ class SuiteAsking:
             return None
         if not matters:
             return "not asked: no judge is worth another look"
+        needs, count = needs_of(matters, self._texts), self._at_once
+        needed = most_open(needs)
         if self._is_stuck(belief, matters):
             self._when_stuck += 1
             if self._when_stuck > MOST_WHEN_STUCK:
                 return "not asked: more looks of these judges would not tell"
-        return await self._take(by_need(matters, self._texts)[: min(self._at_once, left)])
+        else:
+            equal = [key for key in needed if needs[key] >= EQUAL * needs[needed[0]]]
+            count = max(self._ahead(belief, equal), count)
+        return await self._take(needed[: min(count, left)])
+
+    def _ahead(self, belief: SuiteBelief, keys: Sequence[Key], *, is_decided: bool = False) -> int:
+        """How many of these texts can get a look at once, in this order: until it is decided, or where
+        it is, until it may be open again.
+        """
+        if len(keys) <= self._at_once:
+            return 0
+        attempts: dict[Key, list[Key]] = {}
+        for key, one in self._texts.items():
+            attempts.setdefault(one.key, []).append(key)
+        texts = (
+            NextText(attempts[key], one.next_judge, one.looks)
+            for key in keys
+            for one in [self._waiting[key]]
+        )
+
+        def turns(then: SuiteBelief) -> bool:
+            return is_over(then, self.target, self._out) is not is_decided
+
+        return ahead_of(self.record, self._texts, belief).count(texts, turns)
+
+    def _ahead_of_cases(self, belief: SuiteBelief) -> int:
+        """How many cases can be begun at once."""
+        left = self._cases[self._begun :]
+
+        def is_enough(then: SuiteBelief) -> bool:
+            return then.at_least(STEADY) >= self.need or is_over(then, self.target, self._out)
+
+        # What several attempts may give is not known.
+        lone = takewhile(lambda id: self.record.cases[id].case.attempts == 1, left)
+        texts = (NextText([(id, 1)]) for id in lone)
+        return ahead_of(self.record, self._texts, belief).count(texts, is_enough)
 
     async def _let_in(self, opens: Callable[[], None]) -> None:
         async with self._changed:
@@ -424,7 +411,7 @@ class SuiteAsking:
             found[one.shown] = max(one.seen, found.get(one.shown, 0))
         return sum(found.values())
 
-    def _asked(self) -> dict[Key, _Waiting]:
+    def _asked(self) -> dict[Key, WaitingText]:
         """The attempts that a judge can be asked about, in the suite's order, however soon their
         targets were done. One that can get no more judges and has fewer than its quorum counts for
         no outcome, whatever else is asked.
@@ -438,7 +425,7 @@ class SuiteAsking:
         }
 
     def _open(
-        self, belief: SuiteBelief, asked: Mapping[Key, _Waiting]
+        self, belief: SuiteBelief, asked: Mapping[Key, WaitingText]
     ) -> tuple[dict[Key, float], dict[str, float]]:
         """How much what is open depends on each attempt that can be asked about, and on the next
         attempt of each case.
@@ -472,7 +459,7 @@ class SuiteAsking:
                 one.recalled = one.seen - one.known
         return self._seen > before
 
-    def _lone(self, belief: SuiteBelief, asked: Mapping[Key, _Waiting]) -> dict[Key, float]:
+    def _lone(self, belief: SuiteBelief, asked: Mapping[Key, WaitingText]) -> dict[Key, float]:
         """The texts that speak for the outcome by one look alone, where their cases turn it: nothing
         is decided on one look.
         """
@@ -515,8 +502,7 @@ class SuiteAsking:
             return True
         if any(one.seen and one.is_short for one in self._waiting.values()):
             return False
-        is_met, is_out = chance.low >= self.target, chance.high <= self._out
-        return self._seen >= LEAST_LOOKS and (is_met or is_out)
+        return self._seen >= LEAST_LOOKS and is_over(belief, self.target, self._out)
 
     def _is_lost(self, belief: SuiteBelief) -> bool:
         """Whether targets that failed leave no way to pass, and a failure is not likely either: looks
@@ -545,13 +531,15 @@ class SuiteAsking:
             judge = one.asking.looking.least_asked(totals) or ""
             totals[judge] = totals.get(judge, 0) + 1
             wanted.append(judge)
-        chosen = [(one.asking, judge) for one, judge in zip(found, wanted, strict=True) if judge]
-        is_paid = not all([await asking.is_on_record(judge) for asking, judge in chosen])
-        if is_paid and await self._recall():
-            return None
-        await asyncio.gather(*(asking.take([judge]) for asking, judge in chosen))
-        for one in found:
-            one.learn()
+        chosen = [(one, judge) for one, judge in zip(found, wanted, strict=True) if judge]
+        on_record = [await one.asking.is_on_record(judge) for one, judge in chosen]
+        await take_each(compress(chosen, on_record))
+        if not all(on_record):
+            # What else is on record comes first, and then other looks may be needed. Of looks that an
+            # earlier process took at once some are on record, and nothing else: the others follow.
+            if await self._recall():
+                return None
+            await take_each(compress(chosen, map(not_, on_record)))
         refused = next((one.asking.refused for one in found if one.asking.refused), None)
         return None if refused is None else f"not asked: {refused}"
 
@@ -579,60 +567,6 @@ class SuiteAsking:
         return self._elsewhere
 
 
-def key_of(question: Question) -> Key:
-    """The attempt that a question is about."""
-    return question.case or "", question.attempt or 1
-
-
-def open_of_case(
-    belief: SuiteBelief, case: CaseRecord, waiting: Mapping[Key, _Waiting]
-) -> OpenAttempts:
-    """How much a case depends on each of its attempts, and on the next one."""
-    here = looks_at_case(waiting, case.case)
-    opened = sorted({*(one.number for one in case.attempts), *here})
-    return open_attempts(case.tried(here), opened, belief)
-
-
-def believed_of(case: CaseRecord, waiting: Mapping[int, AttemptLooks]) -> CaseBelief:
-    """What is believed of a case with the looks at its attempts that wait for more."""
-    return case.believed_with(waiting) if waiting else case.believed_as
-
-
-def most_open(open_by: Mapping[_Open, float]) -> list[_Open]:
-    """What the next looks are best spent on, by how open each is: the one that is least certain,
-    and others that are nearly as open. A look at what is settled would not be missed.
-    """
-    least = COMPARABLE * max(open_by.values())
-    found = [id for id, one in open_by.items() if one >= least]
-    return sorted(found, key=lambda id: -open_by[id])
-
-
-def own_by_first(
-    waiting: dict[Key, _Waiting], places: Mapping[str, int], same: _Waiting, asking: AskingOn
-) -> Key:
-    """A text waits as the first of the attempts that gave it, by the suite's order (`places`),
-    whichever was done first, so that the order of looks is that of the suite. Returns the one of the
-    two that does not own it.
-    """
-    owner, other = same.key, key_of(asking.question)
-    if (places[owner[0]], owner[1]) <= (places[other[0]], other[1]):
-        return other
-    asking.share(same.asking)
-    same.asking = asking
-    waiting[other] = waiting.pop(owner)
-    return owner
-
-
-def by_need(matters: Mapping[Key, float], texts: Mapping[Key, _Waiting]) -> list[Key]:
-    """What the next looks at attempts are best spent on: the more cases have a text (`texts`: by
-    attempt), the more. Of those that are equally open, the one with fewer looks.
-    """
-    rows = {(one.key, id) for (id, _), one in texts.items()}
-    cases = Counter([key for key, _ in rows])
-    fewer = sorted(matters, key=lambda key: texts[key].seen)
-    return most_open({key: matters[key] * cases[key] for key in fewer})
-
-
 class SuiteEvaluator(Evaluator):
     """Checks first; then the suite decides who looks."""
 
@@ -654,22 +588,6 @@ def used_up(most: int, *, of_split: bool) -> str:
     if of_split:
         return f"not asked: the {most} looks at this split are used up"
     return f"not asked: --max-looks {most} are used up"
-
-
-def may_turn(belief: SuiteBelief, target: float, out: float) -> bool:
-    """Whether a suite is open, and what has no look yet can decide it: the bar is met from the
-    probability `target` on, and out of reach up to `out`.
-    """
-    chance = belief.chance
-    if chance is None or chance.low >= target or chance.high <= out:
-        return False
-    return chance.high >= target or chance.low <= out
-
-
-def looks_at_case(waiting: Mapping[Key, _Waiting], case: Case) -> dict[int, AttemptLooks]:
-    """The looks at each attempt of a case that waits, by its number."""
-    found = ((number, waiting.get((case.id, number))) for number in range(1, case.attempts + 1))
-    return {number: one.looks for number, one in found if one is not None}
 
 
 @dataclass(kw_only=True)

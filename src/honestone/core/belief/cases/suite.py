@@ -335,6 +335,7 @@ class SuiteBelief:
         shares: Sequence[float] = SUITE_SHARES,
     ) -> None:
         self.need = need
+        self._elsewhere, self._shares = elsewhere, shares
         self.cases = cases = as_one(cases)
         self._sure = sum(one.certain is True for one in cases)
         rows = by_text(cases)
@@ -383,6 +384,11 @@ class SuiteBelief:
                 shares=shares,
                 apart=[*_tallies(turned), *elsewhere.apart],
             )
+
+    def with_cases(self, cases: Mapping[str, CaseBelief]) -> SuiteBelief:
+        """The same with these cases, by their ids, in place of its own."""
+        found = [cases.get(one.id, one) for one in self.cases]
+        return SuiteBelief(found, self.need, self._elsewhere, shares=self._shares)
 
     @property
     def size(self) -> int:
@@ -517,7 +523,7 @@ class SuiteBelief:
         likely: so many standard deviations below what it expects.
         """
         least = float(self.size)
-        for given in self._likely:
+        for given in self.likely:
             coins = self._worths_under(given)
             mean = sum([alike * worth * chance for alike, worth, chance in coins])
             variance = sum(
@@ -539,8 +545,8 @@ class SuiteBelief:
             yield from ((given, weight * share) for given, share in self._given_by(one))
 
     @property
-    def _likely(self) -> Mapping[_Given, float]:
-        """What is likely of that, next to what is likeliest."""
+    def likely(self) -> Mapping[_Given, float]:
+        """What is likely of all that is assumed, next to what is likeliest, with its probability."""
         every = dict(self._every)
         likely = LIKELY * max(every.values(), default=0.0)
         return {given: weight for given, weight in every.items() if weight >= likely}
@@ -604,7 +610,7 @@ class SuiteBelief:
         """How much of whether a case whose best attempt has to pass depends on each attempt, 0 to
         .25.
         """
-        totals, likely = [0.0] * len(case.attempts), self._likely
+        totals, likely = [0.0] * len(case.attempts), self.likely
         if not case.is_best or not likely:
             return totals
         is_turned = case.attempts[0].is_turned
