@@ -112,3 +112,23 @@ def test_what_code_alone_judges_is_run_no_oftener(desk: Desk) -> None:
     ended = desk.run("eval", "task_suite.yaml", *words, "--json")
     assert ended.code == 0, ended.err
     assert (desk.folder / "runs.txt").read_text().split() == ["run", "run"]
+
+
+@pytest.mark.parametrize("sure", [(), ("--sure", "95")])
+def test_the_record_alone_judges_a_suite(desk: Desk, sure: tuple[str, ...]) -> None:
+    """With --recorded its cases are run, and no judge is asked."""
+    suite(desk, "{id: one, input: x, rubric: [says apple]}")
+    body = (
+        "print(json.dumps({'criteria': {one['id']: {'met': True} for one in request['criteria']}}))"
+    )
+    judges = [desk.judge(name, body) for name in ("a", "b")]
+    words = [word for one in judges for word in ("--judge", one.spec)]
+    asked = ("eval", "suite.yaml", *words, "--target", target(desk).spec, *sure, "--json")
+    before = desk.run(*asked)
+    calls = [one.calls for one in judges]
+    found = desk.run(*asked, "--recorded")
+    assert found.code == before.code == 0, found.err
+    assert found.json["belief"] == before.json["belief"] is not None
+    assert [one.calls for one in judges] == calls
+    unknown = desk.run(*asked, "--recorded", "--fresh")
+    assert unknown.code == 3 and [one.calls for one in judges] == calls
