@@ -723,3 +723,24 @@ def test_runs_tells_which_side_each_run_of_the_suite_was(desk: Desk) -> None:
     assert f"({len(rows) - 1} runs inside)" in loops
     wide = desk.run("runs", "--kind", "suite", env={"COLUMNS": "200"}).out
     assert wide.count(f"(improve {run})") == len(rows) - 1
+
+
+@pytest.mark.slow
+def test_no_target_is_run_where_the_limit_leaves_no_call(desk: Desk) -> None:
+    """A split that is reached with every call used is not run for judges that cannot be asked."""
+    skill(desk)
+    cases = [
+        {"id": id, "input": f"What about {id}?", "rubric": [f"It says ans-{id}"], "split": split}
+        for id, split in SPLIT.items()
+    ]
+    desk.file("suite.yaml", json.dumps({"suite": 1, "cases": cases}))
+    judge, target = desk.judge(), agent(desk)
+    by_rule = ("--judge", judge.spec, "--max-calls", "5", "--policy", "keep-best")
+    result = improve(desk, worker(desk, ADD.format("GENERAL")), target, *by_rule)
+    assert (result.json["result"], result.json["reason"]) == ("BUDGET", "--max-calls 5 are used up")
+    assert judge.calls == 5 and result.json["usage"]["target_calls"] == 5, result.json["usage"]
+    before = target.calls
+    none = improve(
+        desk, worker(desk, ADD.format("GENERAL")), target, *by_rule[:2], "--max-calls", "0"
+    )
+    assert none.code != 0 and target.calls == before

@@ -96,8 +96,7 @@ class CaseWork:
         """Why the case is not run (any further): the suite says so, or a limit is used up."""
         if case.case.skip is not None:
             return case.case.skip
-        # Where no call was to be made at all (--recorded), the record answers.
-        asks = case.scorer.asks_judges and self.meter.calls > 0
+        asks = case.scorer.asks_judges and not self.meter.is_by_record
         refusal = self.meter.exhausted() or (self.meter.no_call_left() if asks else None)
         return None if refusal is None else used_up(refusal)
 

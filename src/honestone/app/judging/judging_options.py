@@ -298,6 +298,7 @@ class JudgingOptions(Struct, frozen=True, kw_only=True):
 
         return Meter(
             calls=int(limit(self.max_calls, settings, "max_calls", calls)),
+            is_by_record=self.max_calls == 0,
             minutes=limit(self.max_minutes, settings, "max_minutes", minutes),
             usd=self.max_usd if self.max_usd is not None else settings.limits.get("max_usd"),
             clock=time.monotonic,

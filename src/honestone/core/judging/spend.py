@@ -143,7 +143,8 @@ class CallAccount(Protocol):
 class Meter(Struct, kw_only=True):
     """Grants calls as long as every limit holds. `clock` gives seconds; `before` is what earlier
     processes used, and `lost` the calls that were granted to them besides: a process that was
-    killed may have made them.
+    killed may have made them. `is_by_record`: a person asked for no call at all (--recorded), so the
+    record answers; a limit that leaves none to a part of the work is not that.
 
     Where the price of calls is known and limited, a call is granted only if the dearest one so far
     would still fit, next to those under way. With an `account` calls come from the grants of a run,
@@ -159,6 +160,7 @@ class Meter(Struct, kw_only=True):
     spent: Spend = field(default_factory=Spend)
     lost: int = 0
     account: CallAccount | None = None
+    is_by_record: bool = False
     _started: float = 0.0
     _granted: int = 0
     _under_way: int = 0
