@@ -95,6 +95,19 @@ def test_a_step_is_measured_by_the_same_looks_on_both_sides() -> None:
     assert found.outlook("v1").overall.mean - after == pytest.approx(step.mean)
 
 
+def test_a_judge_that_says_no_again_after_an_edit_tells_less_than_another_one() -> None:
+    """The edit may have left the item as it was, and then the same judge misreads it again."""
+    means = {}
+    for judge in ("p0", "p1"):
+        found = beliefs(rubric(*[yes_no(name) for name in "abcd"], floor=0))
+        good = dict.fromkeys("abcd", True)
+        found.see("v0", "p0", look("p0", {**good, "a": False}))
+        found.edit("v0", "v1", ("a",), ())
+        found.see("v1", judge, look(judge, {**good, "a": False}))
+        means[judge] = found.outlook("v1").criteria["a"].mean
+    assert means["p0"] > means["p1"]
+
+
 def test_what_code_says_is_known_and_is_asked_again_after_an_edit() -> None:
     of = rubric(checked("a"), threshold=100)
     found = beliefs(of)

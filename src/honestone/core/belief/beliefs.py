@@ -254,7 +254,9 @@ class Beliefs:
                 ),
                 aimed,
             ),
-            looks={key: looks for key, looks in old.looks.items() if key not in aimed},
+            # Many an edit leaves an item that it was given as it was, and a judge that misread it
+            # then misreads it again.
+            looks=dict(old.looks),
             known=dict.fromkeys(old.known),
             away=dict(old.away),
             base=base,
