@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.strategies import checklist, group, percent, rubric, yes_no
 
-from honestone.core.belief import counting
+from honestone.core.belief import counting, verdict
 from honestone.core.belief.contract import ContractModel, Odds
 from honestone.core.belief.counting import Summand, summed
 from honestone.core.belief.normal import Atom
@@ -125,6 +125,24 @@ def test_votes_on_a_scale_are_taken_in_once(monkeypatch: pytest.MonkeyPatch) -> 
     again = Ballot(judge="j0#2", draw_of="j0", marks=ballots[3].marks)
     assert TextBelief(of).see_all([*ballots[:3], again]).probability is not None
     assert taken <= 4 * 256
+
+
+def test_what_a_vote_tells_whatever_it_is_is_worked_out_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For each judge, each assumption and each of the two cases of a text, not for each item."""
+    verdict._score_model.cache_clear()
+    of = rubric(*[percent(f"p{n}") for n in range(50)])
+    taken, plain = 0, ScoreModel._gain
+
+    def counted(self: ScoreModel, cov: list[float], judge: int) -> object:
+        nonlocal taken
+        taken += 1
+        return plain(self, cov, judge)
+
+    monkeypatch.setattr(ScoreModel, "_gain", counted)
+    assert TextBelief(of).see_all(looks(of, 3, points=True)).probability is not None
+    assert taken == 4 * 2 * 3
 
 
 def of_every_state(of: Rubric, met: Sequence[float]) -> float:

@@ -4,7 +4,8 @@ up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import inf, prod, sqrt
 from typing import Final, NamedTuple
@@ -17,6 +18,14 @@ NEAR_A_LEVEL: Final = 5.0
 _SAME: Final = 1e-6
 # Standard deviations beyond which there is hardly anything.
 _HARDLY: Final = 6.0
+
+
+class NearLevel(NamedTuple):
+    """A described level; what is from `low` to `high`, in points, is exactly at it."""
+
+    level: float
+    low: float
+    high: float
 
 
 class DescribedLevels(NamedTuple):
@@ -35,15 +44,29 @@ class DescribedLevels(NamedTuple):
         nearest = min([above - below for below, above in pairwise(points)])
         return cls(points, min(NEAR_A_LEVEL, nearest / 2.0))
 
-    def named(self, points: float) -> float | None:
-        """The level that an answer names."""
-        return next((one for one in self.points if abs(one - points) < _SAME), None)
+
+@lru_cache(maxsize=4_096)
+def near_levels(levels: DescribedLevels, marks: Collection[float]) -> tuple[NearLevel, ...]:
+    """What these marks say is exactly at a level: what is near one that they name. A mark a little
+    above a level says that it is reached, the less the further it is, so that no better mark
+    makes a bar at that level much less probable. Beyond the ends of the scale (0 and 100) there is
+    nothing, so an end has what would be there.
+    """
+    found, within = [], levels.within
+    for level in levels.points:
+        above = min([mark - level for mark in marks if mark > level - _SAME], default=inf)
+        if above < _SAME:
+            low = -inf if level <= 0.0 else level - within
+            found.append(NearLevel(level, low, inf if level >= 100.0 else level + within))
+        elif above < 2.0 * within and level > 0.0:
+            half = 0.5 * above
+            found.append(NearLevel(level, level - within + half, level + half))
+    return tuple(found)
 
 
-def at_levels(atoms: Sequence[Atom], levels: Sequence[float], within: float) -> tuple[Atom, ...]:
-    """The atoms, with what is `within` so much of a level at the level itself. `levels` rise, and
-    are further apart than that. Beyond the ends of the scale (0 and 100) there is nothing, so an end
-    has what would be there.
+def at_levels(atoms: Sequence[Atom], near: Sequence[NearLevel]) -> tuple[Atom, ...]:
+    """The atoms, with what is at a level as a point there. The levels rise, and no two of them have
+    the same part.
     """
     found: dict[float, float] = {}
     rest: list[Atom] = []
@@ -52,21 +75,20 @@ def at_levels(atoms: Sequence[Atom], levels: Sequence[float], within: float) -> 
         if var <= 0.0:
             rest.append(atom)
             continue
-        far = within + _HARDLY * sqrt(var)
-        near = [level for level in levels if abs(level - mean) < far]
-        low = -inf
-        for level in near:
-            start = -inf if level <= 0.0 else level - within
-            end = inf if level >= 100.0 else level + within
-            if start > mean - far:
-                rest.append(cut(atom, low, start))
-            at = _share(atom, start, end)
-            found[level] = found.get(level, 0.0) + mass * at
-            low = end
-        if not near:
+        far = _HARDLY * sqrt(var)
+        least, most = mean - far, mean + far
+        reached = -inf
+        for level, low, high in near:
+            if low >= most or high <= least:
+                continue
+            if low > least:
+                rest.append(cut(atom, reached, low))
+            found[level] = found.get(level, 0.0) + mass * _share(atom, low, high)
+            reached = high
+        if reached == -inf:
             rest.append(atom)
-        elif low < mean + far:
-            rest.append(cut(atom, low, inf))
+        elif reached < most:
+            rest.append(cut(atom, reached, inf))
     points = [Atom(mass, level, 0.0) for level, mass in found.items()]
     return tuple([one for one in (*points, *rest) if one.mass > 0.0])
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from math import exp, log, pi
+from math import exp, isqrt, log, pi
 from operator import itemgetter, mul
 from typing import Final, NamedTuple, TypeAlias
 
@@ -156,6 +156,19 @@ class SeenVotes(NamedTuple):
     log: float
 
 
+class _Gain(NamedTuple):
+    """What a judge's next vote tells about each unknown, whatever it is: `before` and `after` are the
+    covariances, `spread` is the variance of the vote, `log` that of its density's divisor (squared),
+    and `pull` the covariance of each unknown with it.
+    """
+
+    before: Triangle
+    spread: float
+    log: float
+    pull: Row
+    after: Triangle
+
+
 class ScoreModel(Struct, frozen=True, dict=True):
     """How judges are assumed to err: `sd` points a look, of whose square the share `rho` is common
     to the panel. Judges are numbered, those of the panel first. `is_any_text`: not one that is
@@ -209,43 +222,46 @@ class ScoreModel(Struct, frozen=True, dict=True):
     def _after(self) -> dict[Votes, SeenVotes]:
         return {(): SeenVotes(self.start(), 0.0)}
 
+    @cached_property
+    def _gains(self) -> dict[tuple[int, int], _Gain]:
+        return {}
+
     def after(self, votes: Votes) -> SeenVotes:
         """What is believed of an item after these votes. They are remembered: a further look of a
         judge adds one, and items have the same.
         """
         known, rest = self._after, len(votes)
+        if votes in known:
+            return known[votes]
         while votes[:rest] not in known:
             rest -= 1
-        if len(known) > _MOST_KNOWN and rest < len(votes):
+        if len(known) > _MOST_KNOWN:
+            start = known[()]
             known.clear()
-            known[()], rest = SeenVotes(self.start(), 0.0), 0
+            known[()], rest = start, 0
         found = known[votes[:rest]]
         for place in range(rest, len(votes)):
-            belief, more = self.seen(found.belief, *votes[place])
+            belief, more = self.seen(found.belief, *votes[place], self._known_gain)
             found = known[votes[: place + 1]] = SeenVotes(belief, found.log + more)
         return found
 
-    def seen(self, belief: ScoreBelief, judge: int, vote: float) -> tuple[ScoreBelief, float]:
+    def seen(
+        self,
+        belief: ScoreBelief,
+        judge: int,
+        vote: float,
+        gain_of: Callable[[Triangle, int], _Gain] | None = None,
+    ) -> tuple[ScoreBelief, float]:
         """The belief after a judge's vote (points), and the log of the vote's density before it."""
-        at, load, fresh = judge + 2, self.loads[judge], self.fresh[judge]
+        at, load = judge + 2, self.loads[judge]
+        find = gain_of or self._gain
         found, logs = [], []
-        by_row, by_column, _, columns = places_of(len(belief.parts[0].mean))
-        truth_of, shared_of, own_of = columns[0], columns[1], columns[at]
         for weight, mean, cov in belief.parts:
-            sums = zip(truth_of(cov), shared_of(cov), own_of(cov), strict=True)
-            pull = [t + load * s + o for t, s, o in sums]
-            spread = pull[0] + load * pull[1] + pull[at] + fresh
+            gain = find(cov, judge)
             miss = vote - mean[0] - load * mean[1] - mean[at]
-            logs.append(log(weight) - 0.5 * (log(2.0 * pi * spread) + miss * miss / spread))
-            step = miss / spread
-            scaled = [p / spread for p in pull]
-            entries = zip(cov, by_row(scaled), by_column(pull), strict=True)
-            found.append(
-                (
-                    [m + p * step for m, p in zip(mean, pull, strict=True)],
-                    [c - s * p for c, s, p in entries],
-                )
-            )
+            logs.append(log(weight) - 0.5 * (gain.log + miss * miss / gain.spread))
+            step = miss / gain.spread
+            found.append(([m + p * step for m, p in zip(mean, gain.pull, strict=True)], gain.after))
         top = max(logs)
         weights = [exp(one - top) for one in logs]
         total = sum(weights)
@@ -258,6 +274,26 @@ class ScoreModel(Struct, frozen=True, dict=True):
             left = sum([p.weight for p in parts])
             parts = [p._replace(weight=p.weight / left) for p in parts]
         return belief_of(parts), top + log(total)
+
+    def _gain(self, cov: Triangle, judge: int) -> _Gain:
+        at, load = judge + 2, self.loads[judge]
+        by_row, by_column, _, columns = places_of(isqrt(2 * len(cov)))
+        sums = zip(columns[0](cov), columns[1](cov), columns[at](cov), strict=True)
+        pull = [t + load * s + o for t, s, o in sums]
+        spread = pull[0] + load * pull[1] + pull[at] + self.fresh[judge]
+        scaled = [p / spread for p in pull]
+        entries = zip(cov, by_row(scaled), by_column(pull), strict=True)
+        return _Gain(cov, spread, log(2.0 * pi * spread), pull, [c - s * p for c, s, p in entries])
+
+    def _known_gain(self, cov: Triangle, judge: int) -> _Gain:
+        """It is remembered with the covariances that it is of, so that no other has their identity."""
+        known, place = self._gains, (id(cov), judge)
+        found = known.get(place)
+        if found is None:
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            found = known[place] = self._gain(cov, judge)
+        return found
 
     def edited(self, belief: ScoreBelief, *, aimed: bool) -> ScoreBelief:
         """The belief about the item after an edit."""

@@ -18,11 +18,11 @@ from typing import Final, NamedTuple, TypeVar
 from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.counting import CountedContract, CountShape, PartHistories, reached
 from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers
-from honestone.core.belief.levels import DescribedLevels, at_levels
+from honestone.core.belief.levels import DescribedLevels, NearLevel, at_levels, near_levels
 from honestone.core.belief.normal import Atom, bits
 from honestone.core.belief.scores import ScoreBelief, ScoreModel
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
-from honestone.core.judging.rubric import Item, Key, Rubric
+from honestone.core.judging.rubric import Anchors, Item, Key, Rubric
 from honestone.core.judging.scorer import is_na, share, share_of
 
 # Shares of a rubric's items that are met, each as probable as the others before the first answer.
@@ -175,8 +175,19 @@ class RubricShape:
             ]
         )
         self.levels = {key: DescribedLevels.of(self.questions[key]) for key in self.anchored}
+        known: dict[Anchors | None, dict[tuple[type, Answer], float]] = {}
+        self._points = {
+            key: known.setdefault(self.questions[key].anchors, {}) for key in self.anchored
+        }
         self.counted = CountedContract.of(rubric)
         self.can_fail = rubric.can_fail
+
+    def points_of(self, key: Key, item: Item, answer: Answer) -> float:
+        """An answer on a scale in points; remembered, since exact numbers are slow."""
+        known, place = self._points[key], (type(answer), answer)
+        if place not in known:
+            known[place] = 100.0 * float(share(item, answer))
+        return known[place]
 
     @cached_property
     def contract(self) -> ContractModel:
@@ -230,9 +241,9 @@ class TextBelief:
         self._known: dict[Key, float] = {}
         self._away: dict[Key, int] = {}
         self._points: dict[Key, list[tuple[str, bool, float]]] = {}
-        # The described levels of an item on a scale that looks named. What is true of it may be
-        # exactly one of these: a bar there is reached.
-        self._named: dict[Key, tuple[float, ...]] = {}
+        # The described levels of an item on a scale that looks named, or came near. What is true of
+        # it may be exactly one of these: a bar there is reached.
+        self._near: dict[Key, tuple[NearLevel, ...]] = {}
         self._histories: dict[Key, History] = {}
         self._sure_of_code: tuple[float | None] | None = None
         self._scores: dict[tuple[Assumption, bool], Sequence[Atom]] = {}
@@ -290,12 +301,11 @@ class TextBelief:
 
     def _see_one(self, key: Key, item: Item, answer: Answer, judge: str, held_out: bool) -> None:
         if key in self._anchored:
-            points = 100.0 * float(share(item, answer))
-            self._points.setdefault(key, []).append((judge, held_out, points))
-            level = self._shape.levels[key].named(points)
-            before = self._named.get(key, ())
-            if level is not None and level not in before:
-                self._named[key] = tuple(sorted([*before, level]))
+            points = self._shape.points_of(key, item, answer)
+            rows = self._points.setdefault(key, [])
+            rows.append((judge, held_out, points))
+            marks = frozenset([one for _, _, one in rows])
+            self._near[key] = near_levels(self._shape.levels[key], marks)
             return
         is_good = (answer is True) != (key in self._bad)
         row = self._counts.setdefault(key, {}).setdefault((judge, held_out), [0, 0])
@@ -530,7 +540,7 @@ class TextBelief:
         then._counts = {**self._counts, **rows}
         then._away, then.looks = dict(self._away), dict(self.looks)
         then._points = {key: list(rows) for key, rows in self._points.items()}
-        then._named = dict(self._named)
+        then._near = dict(self._near)
         then._histories, then._scores, then._unders = {}, {}, {}
         then.see(judge, marks)
         return then
@@ -587,10 +597,7 @@ class TextBelief:
             elif key in self._known:
                 found[key] = (Atom(1.0, self._known[key], 0.0),)
             elif key in self._anchored:
-                named = self._named.get(key)
-                atoms = scored[key].atoms
-                within = self._shape.levels[key].within
-                found[key] = atoms if named is None else _near_levels(atoms, named, within)
+                found[key] = _at_levels(scored[key].atoms, self._near.get(key, ()))
             else:
                 history = self.history(key)
                 if history not in met:
@@ -624,7 +631,7 @@ class TextBelief:
         ]
 
 
-_near_levels = lru_cache(maxsize=4_096)(at_levels)
+_at_levels = lru_cache(maxsize=4_096)(at_levels)
 
 
 @lru_cache(maxsize=64)
