@@ -182,6 +182,13 @@ def test_most_cases_of_a_suite_that_passes_are_asked_at_once(need: int, least: i
     assert panel.most >= least
 
 
+def test_where_all_pass_a_further_case_saves_a_second_look_at_each() -> None:
+    """Cases that are enough, with one look each, leave each of them to decide it alone."""
+    panel = Panel([True], [3], {})
+    asyncio.run(looks_of(panel, 120, 100, asks_all=False))
+    assert len(panel.paid) == len({id for id, _, _ in panel.paid}) == 101
+
+
 def test_every_case_has_its_first_look_at_once_where_each_gets_one() -> None:
     panel = Panel([True, False], [3], {})
     asyncio.run(looks_of(panel, 60, 30, asks_all=True))

@@ -46,6 +46,7 @@ from honestone.engine.sure_texts import (
     WaitingText,
     ahead_of,
     believed_of,
+    is_met,
     is_over,
     key_of,
     looks_at_case,
@@ -296,6 +297,14 @@ class SuiteAsking:
                 return NOT_ASKED
             await self._let_in(lambda: self._open_next(unknown[: self._first_at_once]))
             return None
+        if (
+            len(lone) > self._first_at_once
+            and self._begun < len(self._cases)
+            and is_met(belief, self.target)
+        ):
+            # One case more that passes, and none of them decides it alone: fewer looks than at each.
+            await self._let_in(lambda: self._begin_cases(1))
+            return None
         if lone:
             needed = most_open(needs_of(lone, self._texts))
             count = max(self._ahead(belief, needed, is_decided=True), self._at_once)
@@ -463,8 +472,7 @@ class SuiteAsking:
         """The texts that speak for the outcome by one look alone, where their cases turn it: nothing
         is decided on one look.
         """
-        chance = belief.chance
-        passes = chance is not None and chance.low >= self.target
+        passes = is_met(belief, self.target)
         spoken = {id: one for id, one in belief.by_case().items() if (one >= EVEN) is passes}
         more = len(spoken) - (self.need if passes else belief.size - self.need + 1)
         seen, cases = Counter[str](), dict[Key, list[str]]()

@@ -177,6 +177,12 @@ def may_turn(belief: SuiteBelief, target: float, out: float) -> bool:
     return chance.high >= target or chance.low <= out
 
 
+def is_met(belief: SuiteBelief, target: float) -> bool:
+    """Whether its bar is reached, whatever comes of what has no look."""
+    chance = belief.chance
+    return chance is not None and chance.low >= target
+
+
 def is_over(belief: SuiteBelief, target: float, out: float) -> bool:
     """Whether its bar is reached, or out of reach, whatever comes of what has no look."""
     chance = belief.chance
