@@ -462,8 +462,8 @@ def test_steps_belong_to_the_session_of_the_host(host: Host) -> None:
                 step = server.call("step_submit", run=step["run"], round=step["round"]).data
         assert (
             80 < step["score_after"] <= 100
-            and step["result"] == "ROUND_LIMIT"
-            and step["exit_code"] == 1
+            and step["result"] == "UNCONFIRMED"
+            and step["exit_code"] == 3
         )
 
 

@@ -383,9 +383,10 @@ def test_judges_that_say_the_same_of_everything_are_a_dead_metric() -> None:
 
 def test_a_dead_metric_that_only_witnesses_refuse_is_unconfirmed() -> None:
     """What the panel always likes and the held-out judges never do."""
-    of = rubric(yes_no("good"))
-    no = {(judge, f"v{n}"): {"good": False} for judge in ("h0", "h1") for n in range(20)}
-    yes = {f"v{n}": {"good": True} for n in range(20)}
+    of = rubric(yes_no("good"), yes_no("more"), threshold=50, floor=0)
+    nothing = {"good": False, "more": False}
+    no = {(judge, f"v{n}"): nothing for judge in ("h0", "h1") for n in range(20)}
+    yes = {f"v{n}": {"good": True, "more": False} for n in range(20)}
     run = scene(
         {**yes, **no}, [f"v{n}" for n in range(1, 20)], of=of, limits=replace(LIMITS, calls=60)
     )
