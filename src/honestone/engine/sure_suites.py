@@ -147,11 +147,6 @@ class SuiteAsking:
             first = max(first, min(most, len(left)))
         self._begin_cases(first, least)
 
-    @property
-    def attempts(self) -> int:
-        """How many attempts there may be."""
-        return sum(one.case.attempts for one in self.record.cases.values())
-
     # -- what is opened
 
     def _begin_cases(self, count: int, least: int = 0) -> None:
@@ -325,6 +320,12 @@ class SuiteAsking:
             return None
         if not matters:
             return "not asked: no judge is worth another look"
+        return await self._look_at_open(belief, matters, left)
+
+    async def _look_at_open(
+        self, belief: SuiteBelief, matters: Mapping[Key, float], left: int
+    ) -> str | None:
+        """Looks at the cases that are least certain, at most `left`; why it is over, or None."""
         needs, count = needs_of(matters, self._texts), self._at_once
         needed = most_open(needs)
         if self._is_stuck(belief, matters):

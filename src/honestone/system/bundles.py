@@ -1,7 +1,7 @@
 """The files that travel to another machine: collected below one folder, kept in pieces by digest,
 and laid out again there.
 
-What holds keys does not travel, by name or by content (`core/record/secret_texts.py`), nor does version
+What holds keys does not travel, by name or by content (`system/secret_texts.py`), nor does version
 control. A hidden file travels only where it is named itself.
 """
 
@@ -16,8 +16,8 @@ from typing import Final
 from honestone.core.artifact import digest_of
 from honestone.core.errors import FileError, StoreError
 from honestone.core.record.plan import CHUNK, Bundle, BundleFile
-from honestone.core.record.secret_texts import MOST_READ, is_key_file, key_in
 from honestone.system.files import NEVER_PART, below, printable
+from honestone.system.secret_texts import MOST_READ, is_key_file, key_in
 
 # Hidden files that travel with their folder: what is in them says how a project is worked on.
 _HARMLESS: Final = frozenset(

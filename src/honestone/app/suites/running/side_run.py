@@ -172,10 +172,13 @@ class SideRun(Struct, kw_only=True, eq=False):
             return slots or nullcontext()
 
         at_once = BATCH_AT_ONCE if plan.judging.batch is not None else 0
+        if asking is not None:
+            # An attempt waits for its judges until the suite is decided.
+            at_once = sum(one.case.attempts for one in self.record.cases.values())
         suite = SuiteRun(
             record=self.record,
             work=work,
-            judged_at_once=at_once if asking is None else asking.attempts,
+            judged_at_once=at_once,
             slot_of=shared if asking is None else asking.slot,
             is_asked_on=asking is not None,
         )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.record.secret_texts import is_key_file, key_in
+from honestone.system.secret_texts import is_key_file, key_in
 
 DRAWN = "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=32))
 HEX = "".join(random.Random(7).choices("0123456789abcdef", k=40))
