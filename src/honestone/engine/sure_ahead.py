@@ -105,8 +105,9 @@ class Ahead(Struct, frozen=True, kw_only=True):
     def _safe(self, looks: Sequence[_NextLook], fewest: int) -> int:
         """How many there are of which hardly so many are bad before the last one."""
         likely = self.belief.likely
+        total = sum(likely.values())
         expected = [
-            (weight / sum(likely.values()), list(accumulate(_failing(looks, given.of))))
+            (weight / total, list(accumulate(_failing(looks, given.of))))
             for given, weight in likely.items()
         ]
         low, high = fewest, len(looks)

@@ -35,7 +35,7 @@ from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.dependencies import with_needed
 from honestone.engine.cases import CaseWork
 from honestone.engine.journal import NotAsked
-from honestone.engine.judging.asking_on import AskingOn
+from honestone.engine.judging.asking_on import AskingOn, looks_used_up
 from honestone.engine.judging.ballots import Consulted
 from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
@@ -596,7 +596,7 @@ class SuiteEvaluator(Evaluator):
 def used_up(most: int, *, of_split: bool) -> str:
     if of_split:
         return f"not asked: the {most} looks at this split are used up"
-    return f"not asked: --max-looks {most} are used up"
+    return looks_used_up(most)
 
 
 @dataclass(kw_only=True)

@@ -116,8 +116,8 @@ class ItemModel(Struct, frozen=True, dict=True):
     def edited(
         self, belief: ItemBelief, *, aimed: bool, edit: EditRates = USUAL_EDIT
     ) -> ItemBelief:
-        """The belief after an edit. Where it was aimed at the item, the errors of earlier looks are
-        gone.
+        """The belief after an edit. Where it was aimed at the item, the error that the panel shares
+        is drawn again; what each judge said before is the caller's to keep.
         """
         lifts, breaks = edit.lifts, edit.breaks
         if not aimed:

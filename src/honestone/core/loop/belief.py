@@ -292,7 +292,8 @@ class BeliefState(LoopState):
         if found is None or found.decided is not False or found.lacks:
             return found
         if self.failures(version) >= TRIES:
-            return settled(found, lacks=f"{failing(self, version)} gave no answer")
+            silent = ", ".join(failing(self, version)) or "judges"
+            return settled(found, lacks=f"{silent} gave no answer")
         return replace(found, ended_by=_ended_by(self, version))
 
     @property
@@ -321,8 +322,7 @@ class BeliefState(LoopState):
 
     def has_failed(self, version: str) -> bool:
         """Whether some judge was asked about a version and gave no answer."""
-        answered = {ballot.voter for ballot in self.looks(version) if ballot.marks}
-        return any(ballot.voter not in answered for ballot in self.looks(version))
+        return bool(failing(self, version))
 
     @property
     def is_idle(self) -> bool:

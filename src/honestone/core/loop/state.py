@@ -553,12 +553,11 @@ def _again(ballot: Ballot, draw: int) -> Ballot:
     return replace(ballot, judge=f"{ballot.judge} (look {draw + 1})", draw_of=ballot.voter)
 
 
-def failing(state: LoopState, version: str) -> str:
+def failing(state: LoopState, version: str) -> list[str]:
     """The judges that were asked about a version and gave no mark of it."""
     looks = state.looks(version)
     answered = {ballot.voter for ballot in looks if ballot.marks}
-    silent = dict.fromkeys(ballot.voter for ballot in looks if ballot.voter not in answered)
-    return ", ".join(silent) or "judges"
+    return list(dict.fromkeys(one.voter for one in looks if one.voter not in answered))
 
 
 def is_metric_dead(state: LoopState) -> bool:

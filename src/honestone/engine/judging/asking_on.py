@@ -72,7 +72,7 @@ class AskingOn(Struct, kw_only=True):
         if looking.is_decided:
             return NOT_NEEDED
         if looking.count >= looking.most:
-            return f"{NOT_ASKED}--max-looks {looking.most} are used up"
+            return looks_used_up(looking.most)
         return f"{NOT_ASKED}no answer of it would decide the verdict"
 
     def _part(self, judges: Sequence[str]) -> Sequence[str]:
@@ -203,6 +203,11 @@ class AskingOn(Struct, kw_only=True):
 
     def _refusal(self, first: Consulted) -> str | None:
         return self.refused or first.refused
+
+
+def looks_used_up(most: int) -> str:
+    """Why a judge was not asked where every look that may be bought was."""
+    return f"{NOT_ASKED}--max-looks {most} are used up"
 
 
 class SureEvaluator(Evaluator):
