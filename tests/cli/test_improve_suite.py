@@ -525,12 +525,7 @@ def test_judge_calls_have_one_limit_for_the_whole_run(
     """--max-calls counts over all splits and versions: BUDGET, in the words of what was asked for.
     By belief no version is made that could not be certified.
     """
-    skill(desk)
-    cases = [
-        {"id": id, "input": f"What about {id}?", "rubric": [f"It says ans-{id}"], "split": split}
-        for id, split in SPLIT.items()
-    ]
-    desk.file("suite.yaml", json.dumps({"suite": 1, "cases": cases}))
+    judged_tasks(desk)
     judge = desk.judge()
     result = improve(
         desk,
@@ -551,15 +546,20 @@ def test_judge_calls_have_one_limit_for_the_whole_run(
     assert judge.calls == calls == result.json["usage"]["judge_calls"]
 
 
-@pytest.mark.slow
-def test_judged_tasks_pass_too(desk: Desk) -> None:
-    """Rubrics for judges in the cases: the same loop, and the report names who judged."""
+def judged_tasks(desk: Desk) -> None:
+    """A skill, and a suite whose cases judges answer."""
     skill(desk)
     cases = [
         {"id": id, "input": f"What about {id}?", "rubric": [f"It says ans-{id}"], "split": split}
         for id, split in SPLIT.items()
     ]
     desk.file("suite.yaml", json.dumps({"suite": 1, "cases": cases}))
+
+
+@pytest.mark.slow
+def test_judged_tasks_pass_too(desk: Desk) -> None:
+    """Rubrics for judges in the cases: the same loop, and the report names who judged."""
+    judged_tasks(desk)
     judge = desk.judge()
     result = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk), "--judge", judge.spec)
     assert (result.code, result.json["result"]) == (0, "PASSED"), result.err
@@ -728,12 +728,7 @@ def test_runs_tells_which_side_each_run_of_the_suite_was(desk: Desk) -> None:
 @pytest.mark.slow
 def test_no_target_is_run_where_the_limit_leaves_no_call(desk: Desk) -> None:
     """A split that is reached with every call used is not run for judges that cannot be asked."""
-    skill(desk)
-    cases = [
-        {"id": id, "input": f"What about {id}?", "rubric": [f"It says ans-{id}"], "split": split}
-        for id, split in SPLIT.items()
-    ]
-    desk.file("suite.yaml", json.dumps({"suite": 1, "cases": cases}))
+    judged_tasks(desk)
     judge, target = desk.judge(), agent(desk)
     by_rule = ("--judge", judge.spec, "--max-calls", "5", "--policy", "keep-best")
     result = improve(desk, worker(desk, ADD.format("GENERAL")), target, *by_rule)
