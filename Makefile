@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help setup demo quick test test-slow test-kills test-docs test-data attack test-deep test-all test-clis test-model test-cluster \
 	test-containers test-pages test-exports lint format docs pictures site site-publish site-serve dist clean \
-	bench bench-api bench-boxes bench-cluster bench-compare bench-improve bench-optimisers bench-panel bench-peers bench-python bench-suites oracles \
+	bench bench-api bench-beliefs bench-boxes bench-cluster bench-compare bench-improve bench-optimisers bench-panel bench-peers bench-python bench-suites oracles \
 	acceptance acceptance-slow public formats-survey
 
 # What a contributor uses every day comes first.
@@ -144,6 +144,9 @@ bench: $(READY) ## speed, as ratios in one run
 
 bench-api: $(READY) ## what calls from Python and tests of the pytest plugin cost
 	$(BIN)/python bench/python_api.py
+
+bench-beliefs: $(READY) ## what a belief costs a look, and choosing the next one, CELLS="300 points" of all
+	$(BIN)/python bench/beliefs.py $(CELLS)
 
 bench-cluster: $(READY) ## what a run on several machines costs, with a PostgreSQL server of its own
 	$(BIN)/python bench/cluster.py

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.belief.levels import DescribedLevels, at_levels, near_levels, sum_of_parts
+from honestone.core.belief.counting import sum_of_parts
 from honestone.core.belief.normal import Atom, merged
+from honestone.core.belief.scale_marks import DescribedLevels, at_levels, near_levels
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Rubric

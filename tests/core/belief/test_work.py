@@ -12,13 +12,15 @@ from math import prod
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.core.strategies import checklist, group, percent, rubric, yes_no
 
-from honestone.core.belief import counting, verdict
+from honestone.core.belief import counting, scale_marks
 from honestone.core.belief.contract import ContractModel, Odds
 from honestone.core.belief.counting import Summand, summed
+from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.belief.normal import Atom
-from honestone.core.belief.scores import ScoreModel
+from honestone.core.belief.scale_marks import ItemMarks, log_density, truth_by
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import NOT_APPLICABLE, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric
@@ -107,42 +109,45 @@ def test_a_look_at_three_hundred_items_takes_few_steps(
     assert taken <= MOST_STEPS
 
 
-def test_votes_on_a_scale_are_taken_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Items with the same votes share what they come to, and a further look adds one vote to each."""
-    of = rubric(*[percent(f"p{n}") for n in range(SIZE)])
-    ballots, taken = looks(of, 4, points=True), 0
-    plain = ScoreModel.seen
+def test_marks_on_a_scale_are_weighed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once under each assumption, however many looks there were; and what they say of an item is
+    worked out under those that are likely.
+    """
+    of = rubric(*[percent(f"p{n}") for n in range(SIZE)], threshold=70)
+    weighed, worked_out = [], []
 
-    def counted(self: ScoreModel, *given: object) -> object:
-        nonlocal taken
-        taken += 1
-        return plain(self, *given)  # type: ignore[arg-type]
+    def counted(sd: float, marks: ItemMarks) -> float:
+        weighed.append((sd, marks))
+        return log_density(sd, marks)
 
-    monkeypatch.setattr(ScoreModel, "seen", counted)
-    assert TextBelief(of).see_all(ballots[:3]).probability is not None
-    assert taken <= 4 * (4 + 16 + 64)
-    taken = 0
-    again = Ballot(judge="j0#2", draw_of="j0", marks=ballots[3].marks)
-    assert TextBelief(of).see_all([*ballots[:3], again]).probability is not None
-    assert taken <= 4 * 256
+    def believed(sd: float, marks: ItemMarks) -> tuple[Atom, ...]:
+        worked_out.append((sd, marks))
+        return truth_by(sd, marks)
+
+    monkeypatch.setattr(scale_marks, "log_density", counted)
+    monkeypatch.setattr(scale_marks, "truth_by", believed)
+    text = TextBelief(of).see_all(looks(of, 12, points=True))
+    assert text.probability is not None and text.expected() is not None
+    assert len(weighed) == len(set(weighed)) <= len(scale_marks.SDS) * SIZE
+    assert len(worked_out) <= len(weighed)
 
 
-def test_what_a_vote_tells_whatever_it_is_is_worked_out_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """For each judge, each assumption and each of the two cases of a text, not for each item."""
-    verdict._score_model.cache_clear()
-    of = rubric(*[percent(f"p{n}") for n in range(50)])
-    taken, plain = 0, ScoreModel._gain
+def test_a_look_is_taken_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what chooses the next one, however often it is asked."""
+    of = replace(rubric(*named(20), threshold=80), sure=Fraction(19, 20))
+    judges = [AskedLook(id=f"j{n}", kind="model", usd=n + 1.0) for n in range(3)]
+    looking, taken, plain = Looking(rubric=of, judges=judges), [], TextBelief.see
 
-    def counted(self: ScoreModel, cov: list[float], judge: int) -> object:
-        nonlocal taken
-        taken += 1
-        return plain(self, cov, judge)
+    def counted(self: TextBelief, judge: str, marks: Mapping[Key, Mark], **more: bool) -> None:
+        taken.append(judge)
+        plain(self, judge, marks, **more)
 
-    monkeypatch.setattr(ScoreModel, "_gain", counted)
-    assert TextBelief(of).see_all(looks(of, 3, points=True)).probability is not None
-    assert taken == 4 * 2 * 3
+    monkeypatch.setattr(TextBelief, "see", counted)
+    for ballot in looks(of, 3):
+        looking.add(ballot.voter, ballot)
+        looking.next_looks()
+        looking.least_asked()
+    assert taken == ["j0", "j1", "j2"]
 
 
 def of_every_state(of: Rubric, met: Sequence[float]) -> float:

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from honestone.core.belief.counting import Summand, coins, summed
-from honestone.core.belief.levels import rest_of, sum_of_parts
+from honestone.core.belief.counting import Summand, coins, rest_of, sum_of_parts, summed
 from honestone.core.belief.normal import Atom, below, cut, log_below, merged
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 

@@ -448,6 +448,40 @@ def _less(points: Sequence[_Point], mass: float) -> list[_Point]:
     return found
 
 
+def sum_of_parts(parts: Sequence[Sequence[Atom]], most: int) -> list[Atom]:
+    """The distribution of a sum of independent parts: what comes of their points alone, each value
+    with its mass, and all else as one atom. Where there would be more than so many points, all of
+    it is one.
+    """
+    whole = [merged(list(part)) for part in parts]
+    mass, mean = prod([one.mass for one in whole]), sum([one.mean for one in whole])
+    all_of_it = Atom(mass, mean, sum([one.var for one in whole]))
+    sums = {0.0: 1.0}
+    for part in parts:
+        own = [atom for atom in part if atom.var <= 0.0]
+        then: dict[float, float] = {}
+        for at, before in sums.items():
+            for one in own:
+                place = round(at + one.mean, 9)
+                then[place] = then.get(place, 0.0) + before * one.mass
+        sums = then
+        if not sums or len(sums) > most:
+            return [all_of_it]
+    points = [Atom(own, at, 0.0) for at, own in sums.items() if own > 0.0]
+    return [*points, *rest_of(all_of_it, points)]
+
+
+def rest_of(whole: Atom, points: Sequence[Atom]) -> list[Atom]:
+    """What of a distribution is in none of these points of it, as one atom."""
+    left = whole.mass - sum([one.mass for one in points])
+    if left <= 1e-12:
+        return []
+    mean = (whole.mass * whole.mean - sum([one.mass * one.mean for one in points])) / left
+    square = whole.mass * (whole.var + whole.mean**2)
+    square -= sum([one.mass * one.mean**2 for one in points])
+    return [Atom(left, mean, max(square / left - mean * mean, 1e-9))]
+
+
 def _added(left: Sequence[Atom], right: Sequence[Atom]) -> list[Atom]:
     """The distribution of the sum of two independent parts."""
     found: dict[tuple[float, float], float] = {}

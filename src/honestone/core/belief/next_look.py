@@ -14,9 +14,9 @@ from msgspec import Struct, field
 from honestone.core.belief.stated import (
     DEFAULT_LOOKS,
     StatedBelief,
-    belief_of,
     may_repeat,
     repeats,
+    stated_belief,
 )
 from honestone.core.belief.verdict import ExpectedAnswer, TextBelief, is_count
 from honestone.core.judging.ballot import Ballot, JudgeKind, Mark
@@ -58,9 +58,19 @@ class Looking(Struct, kw_only=True):
     given_up: set[str] = field(default_factory=set)
     _belief: StatedBelief | None = None
     _known: int = -1
+    _text: TextBelief | None = None
 
     def add(self, judge: str, ballot: Ballot) -> None:
         self.looks.setdefault(judge, []).append(ballot)
+        if self._text is not None:
+            self._text.see_all([ballot])
+
+    @property
+    def text(self) -> TextBelief:
+        """What is believed by all looks. Each is taken in once."""
+        if self._text is None:
+            self._text = TextBelief(self.rubric).see_all(self.ballots)
+        return self._text
 
     @property
     def count(self) -> int:
@@ -73,7 +83,8 @@ class Looking(Struct, kw_only=True):
     @property
     def belief(self) -> StatedBelief | None:
         if self._known != self.count:
-            self._belief = belief_of(self.rubric, self.ballots)
+            ballots = self.ballots
+            self._belief = stated_belief(self.rubric, ballots, self.text.probability)
             self._known = self.count
         return self._belief
 
@@ -146,7 +157,7 @@ class Looking(Struct, kw_only=True):
         most = self._most_of_a_part(judge, size)
         if most is None:
             return ()
-        text = TextBelief(self.rubric).see_all(self.ballots)
+        text = self.text
         expected = text.next_answers(judge)
         parts = list(_affordable(_by_worth(expected), size, most))
         # Where the largest would leave it open, no other is tried.
@@ -195,8 +206,7 @@ class Looking(Struct, kw_only=True):
         is_begun = self.count >= LEAST_LOOKS and not self.is_short
         if not prices or not is_begun:
             return min(worth, key=lambda id: (counts[id], elsewhere.get(id, 0)))
-        text = TextBelief(self.rubric).see_all(self.ballots)
-        tells = {id: text.tells(id) / prices[id] for id in worth}
+        tells = {id: self.text.tells(id) / prices[id] for id in worth}
         return min(worth, key=lambda id: (-tells[id], counts[id], elsewhere.get(id, 0)))
 
     @property

@@ -22,10 +22,6 @@ from honestone.core.belief.normal import Atom
 
 START_MEAN: Final = 60.0
 START_SD: Final = 15.0
-# A text of which nothing is known may be anywhere on the scale, in one of four cases.
-ANYWHERE_WEIGHT: Final = 0.25
-ANYWHERE_MEAN: Final = 50.0
-ANYWHERE_SD: Final = 35.0
 # How much of the error that the panel shares a held-out judge shares too: another family, but not
 # another world.
 WITNESS_LOAD: Final = 0.5
@@ -34,8 +30,6 @@ MUCH_SHARED: Final = 0.5
 # The share of the rest of a judge's error that stays with a version; the other half is new in every
 # look.
 OWN: Final = 0.5
-# Votes whose belief a model remembers.
-_MOST_KNOWN: Final = 5_000
 
 Row: TypeAlias = list[float]
 # The lower triangle of a symmetric matrix, row after row. One flat list: the sums over it are most
@@ -145,24 +139,12 @@ def belief_of(parts: list[Component]) -> ScoreBelief:
     )
 
 
-# Votes about one item: the number of a judge, and points.
-Votes: TypeAlias = tuple[tuple[int, float], ...]
-
-
-class SeenVotes(NamedTuple):
-    """What is believed after votes, and the log of their density."""
-
-    belief: ScoreBelief
-    log: float
-
-
 class _Gain(NamedTuple):
-    """What a judge's next vote tells about each unknown, whatever it is: `before` and `after` are the
-    covariances, `spread` is the variance of the vote, `log` that of its density's divisor (squared),
-    and `pull` the covariance of each unknown with it.
+    """What a judge's next vote tells about each unknown, whatever it is: `spread` is the variance of
+    the vote, `log` that of its density's divisor (squared), `pull` the covariance of each unknown
+    with it, and `after` the covariances that are left.
     """
 
-    before: Triangle
     spread: float
     log: float
     pull: Row
@@ -171,15 +153,13 @@ class _Gain(NamedTuple):
 
 class ScoreModel(Struct, frozen=True, dict=True):
     """How judges are assumed to err: `sd` points a look, of whose square the share `rho` is common
-    to the panel. Judges are numbered, those of the panel first. `is_any_text`: not one that is
-    worked on, which is seldom far from the middle.
+    to the panel. Judges are numbered, those of the panel first.
     """
 
     sd: float
     rho: float
     panel: int
     held_out: int
-    is_any_text: bool = False
 
     @cached_property
     def _worn_by(self) -> dict[float, tuple[Row, Triangle, Triangle]]:
@@ -208,56 +188,14 @@ class ScoreModel(Struct, frozen=True, dict=True):
         for place, var in zip(places_of(size).diagonal, self.usual, strict=True):
             cov[place] = var
         cov[0] = START_SD * START_SD
-        usual = Component(1.0, [START_MEAN, *[0.0] * (size - 1)], cov)
-        if not self.is_any_text:
-            return belief_of([usual])
-        anywhere = Component(
-            ANYWHERE_WEIGHT,
-            [ANYWHERE_MEAN, *usual.mean[1:]],
-            [ANYWHERE_SD * ANYWHERE_SD, *cov[1:]],
-        )
-        return belief_of([usual._replace(weight=1.0 - ANYWHERE_WEIGHT), anywhere])
+        return belief_of([Component(1.0, [START_MEAN, *[0.0] * (size - 1)], cov)])
 
-    @cached_property
-    def _after(self) -> dict[Votes, SeenVotes]:
-        return {(): SeenVotes(self.start(), 0.0)}
-
-    @cached_property
-    def _gains(self) -> dict[tuple[int, int], _Gain]:
-        return {}
-
-    def after(self, votes: Votes) -> SeenVotes:
-        """What is believed of an item after these votes. They are remembered: a further look of a
-        judge adds one, and items have the same.
-        """
-        known, rest = self._after, len(votes)
-        if votes in known:
-            return known[votes]
-        while votes[:rest] not in known:
-            rest -= 1
-        if len(known) > _MOST_KNOWN:
-            start = known[()]
-            known.clear()
-            known[()], rest = start, 0
-        found = known[votes[:rest]]
-        for place in range(rest, len(votes)):
-            belief, more = self.seen(found.belief, *votes[place], self._known_gain)
-            found = known[votes[: place + 1]] = SeenVotes(belief, found.log + more)
-        return found
-
-    def seen(
-        self,
-        belief: ScoreBelief,
-        judge: int,
-        vote: float,
-        gain_of: Callable[[Triangle, int], _Gain] | None = None,
-    ) -> tuple[ScoreBelief, float]:
+    def seen(self, belief: ScoreBelief, judge: int, vote: float) -> tuple[ScoreBelief, float]:
         """The belief after a judge's vote (points), and the log of the vote's density before it."""
         at, load = judge + 2, self.loads[judge]
-        find = gain_of or self._gain
         found, logs = [], []
         for weight, mean, cov in belief.parts:
-            gain = find(cov, judge)
+            gain = self._gain(cov, judge)
             miss = vote - mean[0] - load * mean[1] - mean[at]
             logs.append(log(weight) - 0.5 * (gain.log + miss * miss / gain.spread))
             step = miss / gain.spread
@@ -283,17 +221,7 @@ class ScoreModel(Struct, frozen=True, dict=True):
         spread = pull[0] + load * pull[1] + pull[at] + self.fresh[judge]
         scaled = [p / spread for p in pull]
         entries = zip(cov, by_row(scaled), by_column(pull), strict=True)
-        return _Gain(cov, spread, log(2.0 * pi * spread), pull, [c - s * p for c, s, p in entries])
-
-    def _known_gain(self, cov: Triangle, judge: int) -> _Gain:
-        """It is remembered with the covariances that it is of, so that no other has their identity."""
-        known, place = self._gains, (id(cov), judge)
-        found = known.get(place)
-        if found is None:
-            if len(known) >= _MOST_KNOWN:
-                known.clear()
-            found = known[place] = self._gain(cov, judge)
-        return found
+        return _Gain(spread, log(2.0 * pi * spread), pull, [c - s * p for c, s, p in entries])
 
     def edited(self, belief: ScoreBelief, *, aimed: bool) -> ScoreBelief:
         """The belief about the item after an edit."""

@@ -8,6 +8,7 @@ and `ContractModel` adds them up.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
@@ -18,9 +19,13 @@ from typing import Final, NamedTuple, TypeVar
 from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.counting import CountedContract, CountShape, PartHistories, reached
 from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers
-from honestone.core.belief.levels import DescribedLevels, NearLevel, at_levels, near_levels
 from honestone.core.belief.normal import Atom, bits
-from honestone.core.belief.scores import ScoreBelief, ScoreModel
+from honestone.core.belief.scale_marks import (
+    DescribedLevels,
+    ScaleSeen,
+    ScoredItems,
+    scored_by_error,
+)
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
 from honestone.core.judging.rubric import Anchors, Item, Key, Rubric
 from honestone.core.judging.scorer import is_na, share, share_of
@@ -30,10 +35,6 @@ MET_SHARES: Final = (0.3, 0.6, 0.85)
 # The same of items of which anything may be expected, as of outputs that have to fail: from hardly
 # any to nearly all of them are met.
 ANY_SHARES: Final = (0.05, 0.3, 0.6, 0.85, 0.95)
-# Points that a judge's look at an anchored item is assumed to be off by, and which part of that all
-# judges share.
-SDS: Final = (0.5, 6.0, 10.0, 15.0)
-SHARED_OF_SCORES: Final = 0.35
 # Assumptions less probable than this share of the most probable one do not count.
 NEGLIGIBLE: Final = 2e-3
 # Assumptions less probable than this do not count where items are compared.
@@ -240,10 +241,8 @@ class TextBelief:
         self._counts: dict[Key, dict[tuple[str, bool], list[int]]] = {}
         self._known: dict[Key, float] = {}
         self._away: dict[Key, int] = {}
-        self._points: dict[Key, list[tuple[str, bool, float]]] = {}
-        # The described levels of an item on a scale that looks named, or came near. What is true of
-        # it may be exactly one of these: a bar there is reached.
-        self._near: dict[Key, tuple[NearLevel, ...]] = {}
+        # By judge, in rising order.
+        self._points: dict[Key, dict[str, list[float]]] = {}
         self._histories: dict[Key, History] = {}
         self._sure_of_code: tuple[float | None] | None = None
         self._scores: dict[tuple[Assumption, bool], Sequence[Atom]] = {}
@@ -293,7 +292,7 @@ class TextBelief:
 
     def _changed(self) -> None:
         """What was worked out from fewer answers is forgotten."""
-        for name in ("probability", "tallies", "signature", "_gone"):
+        for name in ("probability", "tallies", "signature", "_gone", "_score_members"):
             self.__dict__.pop(name, None)
         self._histories.clear()
         self._scores.clear()
@@ -302,10 +301,7 @@ class TextBelief:
     def _see_one(self, key: Key, item: Item, answer: Answer, judge: str, held_out: bool) -> None:
         if key in self._anchored:
             points = self._shape.points_of(key, item, answer)
-            rows = self._points.setdefault(key, [])
-            rows.append((judge, held_out, points))
-            marks = frozenset([one for _, _, one in rows])
-            self._near[key] = near_levels(self._shape.levels[key], marks)
+            insort(self._points.setdefault(key, {}).setdefault(judge, []), points)
             return
         is_good = (answer is True) != (key in self._bad)
         row = self._counts.setdefault(key, {}).setdefault((judge, held_out), [0, 0])
@@ -408,12 +404,11 @@ class TextBelief:
     def _mixed(self) -> float:
         if self.signature is not None:
             return plain_chance(*self.signature)
-        scores = self._score_members()
         return sum(
             [
                 weight * share_of_scores * self._under(one, scored)
                 for (one, weight), (share_of_scores, scored) in product(
-                    _assumed(self.tallies).items(), scores
+                    _assumed(self.tallies).items(), self._score_members
                 )
                 if weight * share_of_scores > NEGLIGIBLE
             ]
@@ -430,7 +425,7 @@ class TextBelief:
         key = assumption if self.tallies else ANY
         if key not in self._unders:
             self._unders[key] = sum(
-                [weight * self._under(key, scored) for weight, scored in self._score_members()]
+                [weight * self._under(key, scored) for weight, scored in self._score_members]
             )
         return self._unders[key]
 
@@ -451,7 +446,7 @@ class TextBelief:
             contract = self._shape.contract if is_met else self._shape.without_bars
             self._scores[key] = [
                 atom._replace(mass=weight * atom.mass)
-                for weight, scored in self._score_members()
+                for weight, scored in self._score_members
                 for atom in contract.scores(self._odds(key[0], scored))
             ]
         return self._scores[key]
@@ -476,7 +471,7 @@ class TextBelief:
             ]
         )
         for key in self._anchored:
-            looks = sum(by == judge for by, _, _ in self._points.get(key, []))
+            looks = len(self._points.get(key, {}).get(judge, ()))
             found += 0.5 * log2((looks + 2.0) / (looks + 1.0))
         return found
 
@@ -539,8 +534,10 @@ class TextBelief:
         }
         then._counts = {**self._counts, **rows}
         then._away, then.looks = dict(self._away), dict(self.looks)
-        then._points = {key: list(rows) for key, rows in self._points.items()}
-        then._near = dict(self._near)
+        points = {
+            key: {who: [*row] for who, row in self._points.get(key, {}).items()} for key in marks
+        }
+        then._points = {**self._points, **points}
         then._histories, then._scores, then._unders = {}, {}, {}
         then.see(judge, marks)
         return then
@@ -555,7 +552,7 @@ class TextBelief:
             return None
         overall, criteria = 0.0, dict[str, float]()
         # Weights do not sum to 1 exactly, and what code answers is exact.
-        members = product(_assumed(self.tallies).items(), self._score_members())
+        members = product(_assumed(self.tallies).items(), self._score_members)
         for (one, weight), (share_of_scores, scored) in members:
             odds = self._odds(one, scored)
             found, whole = self._shape.contract.moments(
@@ -577,7 +574,7 @@ class TextBelief:
             return None
         return self._counted.shape, self._counted.parts_by_history(self.history)
 
-    def _under(self, assumption: Assumption, scored: Mapping[Key, ScoreBelief]) -> float:
+    def _under(self, assumption: Assumption, scored: ScoredItems) -> float:
         if self.signature is None:
             return self._shape.contract.probability(self._odds(assumption, scored))
         shape, parts = self.signature
@@ -585,9 +582,7 @@ class TextBelief:
             shape, parts, {one.history: met_odds(assumption, one.history) for one in self.tallies}
         )
 
-    def _odds(
-        self, assumption: Assumption, scored: Mapping[Key, ScoreBelief]
-    ) -> dict[Key, Odds | None]:
+    def _odds(self, assumption: Assumption, scored: ScoredItems) -> dict[Key, Odds | None]:
         found: dict[Key, Odds | None] = {}
         met: dict[History, float] = {}
         for key in self._questions:
@@ -597,7 +592,7 @@ class TextBelief:
             elif key in self._known:
                 found[key] = (Atom(1.0, self._known[key], 0.0),)
             elif key in self._anchored:
-                found[key] = _at_levels(scored[key].atoms, self._near.get(key, ()))
+                found[key] = scored[key]
             else:
                 history = self.history(key)
                 if history not in met:
@@ -605,39 +600,18 @@ class TextBelief:
                 found[key] = 1.0 - met[history] if is_bad else met[history]
         return found
 
-    def _score_members(self) -> list[tuple[float, Mapping[Key, ScoreBelief]]]:
+    @cached_property
+    def _score_members(self) -> list[tuple[float, ScoredItems]]:
         """What is believed of anchored items, under each assumption about the judges' scores."""
         if not self._anchored:
             return [(1.0, {})]
-        judges = {judge: number for number, judge in enumerate(self.looks)}
-        votes = {
-            key: tuple([(judges[who], points) for who, _, points in self._points.get(key, ())])
-            for key in self._anchored
-        }
-        members: list[tuple[float, Mapping[Key, ScoreBelief]]] = []
-        logs = []
-        for sd in SDS:
-            after = _score_model(sd, max(len(judges), 1)).after
-            known = {own: after(own) for own in set(votes.values())}
-            members.append((0.0, {key: known[own].belief for key, own in votes.items()}))
-            logs.append(sum([known[own].log for own in votes.values()]))
-        top = max(logs)
-        weights = [exp(one - top) for one in logs]
-        whole = sum(weights)
-        return [
-            (weight / whole, found)
-            for weight, (_, found) in zip(weights, members, strict=True)
-            if weight > NEGLIGIBLE * whole
-        ]
-
-
-_at_levels = lru_cache(maxsize=4_096)(at_levels)
-
-
-@lru_cache(maxsize=64)
-def _score_model(sd: float, judges: int) -> ScoreModel:
-    """One for all texts, since it remembers what votes come to."""
-    return ScoreModel(sd, SHARED_OF_SCORES, judges, 0, is_any_text=True)
+        levels = self._shape.levels
+        return scored_by_error(
+            {
+                key: ScaleSeen.of(levels[key], self._points.get(key, {}).values())
+                for key in self._anchored
+            }
+        )
 
 
 class _NextAnswer(NamedTuple):
