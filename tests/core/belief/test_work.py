@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.core.strategies import checklist, group, percent, rubric, yes_no
 
-from honestone.core.belief import counting, scale_marks
+from honestone.core.belief import counting, scale_marks, verdict
 from honestone.core.belief.contract import ContractModel, Odds
-from honestone.core.belief.counting import Summand, summed
+from honestone.core.belief.counting import CountShape, PartHistories, PartShape, Summand, summed
 from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.belief.normal import Atom
 from honestone.core.belief.scale_marks import ItemMarks, log_density, truth_by
@@ -215,3 +215,59 @@ def test_a_sum_has_the_mass_and_the_mean_of_its_parts(
     assert sum(one.mass for one in found) == pytest.approx(whole, abs=1e-6)
     own = sum(one.mass * one.mean for one in found)
     assert own == pytest.approx(whole * mean, abs=1e-4 + whole * span / 100)
+
+
+@st.composite
+def counted_parts(
+    draw: st.DrawFn,
+) -> tuple[CountShape, list[PartHistories[int]], dict[int, float]]:
+    """Parts of a plain count, and P(met) by history: numbers stand for those."""
+    shapes, parts, total = [], [], 0
+    for _ in range(draw(st.integers(1, 6))):
+        counts = draw(st.dictionaries(st.integers(0, 4), st.integers(1, 4), min_size=1))
+        size, step = sum(counts.values()), draw(st.integers(1, 5))
+        shapes.append(PartShape(step, draw(st.integers(0, size))))
+        parts.append(tuple(counts.items()))
+        total += step * size
+    met = draw(st.lists(st.floats(0.001, 0.999), min_size=5, max_size=5))
+    return (
+        CountShape(tuple(shapes), draw(st.integers(0, total))),
+        parts,
+        dict(enumerate(met)),
+    )
+
+
+SURE = 9
+
+
+@given(counted_parts())
+def test_what_an_item_turns_is_as_with_and_without_it(
+    drawn: tuple[CountShape, list[PartHistories[int]], dict[int, float]],
+) -> None:
+    shape, parts, met = drawn
+    for place, found in enumerate(counting.turns(shape, parts, met)):
+        assert found.keys() == dict(parts[place]).keys()
+        for history, turned in found.items():
+            rows = [dict(one) for one in parts]
+            rows[place][history] -= 1
+            rows[place][SURE] = 1
+            counts = [tuple(one.items()) for one in rows]
+            if_met, if_not = (
+                counting.reached(shape, counts, {**met, SURE: sure}) for sure in (1.0, 0.0)
+            )
+            assert turned == pytest.approx(if_met - if_not, abs=1e-9)
+
+
+def test_what_each_of_many_items_turns_takes_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where each has a bar of its own: all parts are added up twice, not again for each item."""
+    of = rubric(*named(SIZE, weighed=False), threshold=80, floor=50)
+    text, taken, plain = TextBelief(of).see_all(looks(of, 4)), 0, counting._with
+
+    def counted(whole: counting.Counts, part: counting.Counts) -> counting.Counts:
+        nonlocal taken
+        taken += 1
+        return plain(whole, part)
+
+    monkeypatch.setattr(counting, "_with", counted)
+    assert len(text.next_answers("j0")) == SIZE
+    assert taken <= 2 * SIZE / verdict.UNLIKELY

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import exp, inf, lcm, lgamma, log, log1p, prod, sqrt
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias, TypeVar
@@ -148,25 +148,114 @@ def _in_order(row: tuple[object, int]) -> str:
     return repr(row)
 
 
+# No item at all.
+_NOTHING: Final = Counts(0, 1, (1.0,))
+
+
 def reached(shape: CountShape, parts: Sequence[PartHistories[H]], met: Mapping[H, float]) -> float:
     """P(every bar is met). `met` is P(met) of an item by its history."""
-    whole = Counts(0, 1, (1.0,))
+    whole = _NOTHING
     for part, histories in zip(shape.parts, parts, strict=True):
-        found: Sequence[float] = [1.0]
-        first = 0
-        for own, count in histories:
-            start, chances = binomial(count, met[own])
-            first += start
-            found = convolved(found, chances)
-        if part.least > first:
-            found = found[part.least - first :]
-            first = part.least
-        if not found:
+        own = _enough_of(part, _met_of(histories, met))
+        if not own.chances:
             return 0.0
-        whole = _with(whole, Counts(first * part.step, part.step, found))
+        whole = _with(whole, own)
     places = enumerate(whole.chances)
     enough = [p for place, p in places if whole.first + place * whole.step >= shape.least]
     return min(sum(enough), 1.0)
+
+
+def _met_of(histories: PartHistories[H], met: Mapping[H, float]) -> Counts:
+    """How many items of a part are met."""
+    first, found = 0, [1.0]
+    for own, count in histories:
+        start, chances = binomial(count, met[own])
+        first, found = first + start, convolved(found, chances)
+    return Counts(first, 1, found)
+
+
+def _enough_of(part: PartShape, counts: Counts) -> Counts:
+    """The steps that a part is worth, without what is below its own bar."""
+    first, chances = counts.first, counts.chances
+    if part.least > first:
+        first, chances = part.least, chances[part.least - first :]
+    return Counts(first * part.step, part.step, chances)
+
+
+def turns(
+    shape: CountShape, parts: Sequence[PartHistories[H]], met: Mapping[H, float]
+) -> list[Mapping[H, float]]:
+    """How much P(every bar is met) differs between an item that is met and one that is not, of each
+    part by the item's history. As `reached` twice for each, but all parts are added up once from
+    the first on and once from the last on.
+    """
+    counts = [_met_of(histories, met) for histories in parts]
+    steps = list(map(_enough_of, shape.parts, counts))
+    before = list(accumulate(steps, _with, initial=_NOTHING))
+    after = list(accumulate(reversed(steps), _with, initial=_NOTHING))[::-1]
+    known: dict[tuple[PartShape, PartHistories[H]], Mapping[H, float]] = {}
+    for place, part in enumerate(zip(shape.parts, parts, strict=True)):
+        if part not in known:
+            reach = _Reach(before[place], after[place + 1], shape.least)
+            known[part] = _turns_of(*part, counts[place], reach, met)
+    return [known[part] for part in zip(shape.parts, parts, strict=True)]
+
+
+def _turns_of(
+    part: PartShape,
+    histories: PartHistories[H],
+    counts: Counts,
+    reach: _Reach,
+    met: Mapping[H, float],
+) -> Mapping[H, float]:
+    """The same of one part, whose items that are met are distributed as `counts`."""
+    passing = [
+        reach.with_steps(part.step * count) if count >= part.least else 0.0
+        for count in range(counts.first, counts.first + len(counts.chances) + 1)
+    ]
+    return {history: _turned(counts.chances, met[history], passing) for history, _ in histories}
+
+
+def _turned(chances: Sequence[float], met: float, passing: Sequence[float]) -> float:
+    """How much an item of a part that is met changes P(every bar is met). `chances`: of each number
+    of items that are met, and `passing` for each of these numbers and for one more.
+    """
+    gains = [more - less for less, more in pairwise(passing)]
+    return sum([p * gain for p, gain in zip(_without_one(chances, met), gains, strict=True)])
+
+
+def _without_one(chances: Sequence[float], met: float) -> list[float]:
+    """The distribution of a count without one item that is met with such a probability. It is undone
+    from the end at which errors shrink on the way.
+    """
+    turned = met > 0.5
+    yes, no = (1.0 - met, met) if turned else (met, 1.0 - met)
+    found, last = [], 0.0
+    for chance in reversed(chances) if turned else chances:
+        last = (chance - yes * last) / no
+        found.append(last)
+    # What is left over at the other end is nothing.
+    return [*reversed(found[:-1]), 0.0] if turned else found
+
+
+class _Reach:
+    """How probable it is that the other parts of a rubric reach what is left of a bar."""
+
+    def __init__(self, before: Counts, after: Counts, least: int) -> None:
+        self._before = before
+        self._after = after
+        self._tails = [*accumulate(reversed(after.chances), initial=0.0)][::-1]
+        self._least = least
+
+    def with_steps(self, steps: int) -> float:
+        before, after = self._before, self._after
+        needed = self._least - steps - before.first - after.first
+        most, total = len(self._tails) - 1, 0.0
+        for place, chance in enumerate(before.chances):
+            missing = -((place * before.step - needed) // after.step)
+            if missing < most:
+                total += chance * self._tails[max(missing, 0)]
+        return total
 
 
 def _is_counted(criterion: Criterion) -> bool:

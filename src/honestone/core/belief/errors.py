@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import product
 from math import sqrt
+from operator import mul
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -43,6 +44,7 @@ SLIP: Final = 0.01
 _MOST_KNOWN: Final = 20_000
 # A rate that leaves both answers possible.
 _LEAST: Final = 1e-9
+_WEIGHTS: Final = [weight for _, weight in NODES]
 
 
 class JudgeAnswers(NamedTuple):
@@ -86,16 +88,25 @@ class ErrorModel(Struct, frozen=True, dict=True):
         """How probable these answers are in each state of the item."""
         remembered = self._known.get(history)
         if remembered is None:
-            unmet = met = 0.0
-            if_unmet = [self._row(False, one.held_out, one.yes, one.no) for one in history]
-            if_met = [self._row(True, one.held_out, one.no, one.yes) for one in history]
-            for node, (_, weight) in enumerate(NODES):
-                unmet += weight * _product([row[node] for row in if_unmet])
-                met += weight * _product([row[node] for row in if_met])
-            remembered = Likelihood(max(unmet, 1e-300), max(met, 1e-300))
+            unmet = met = _WEIGHTS
+            for one in history:
+                unmet = list(map(mul, unmet, self._row(False, one.held_out, one.yes, one.no)))
+                met = list(map(mul, met, self._row(True, one.held_out, one.no, one.yes)))
+            remembered = Likelihood(max(sum(unmet), 1e-300), max(sum(met), 1e-300))
             if len(self._known) < _MOST_KNOWN:
                 self._known[history] = remembered
         return remembered
+
+    def next_yes(self, history: History, own: JudgeAnswers) -> Likelihood:
+        """P(the next answer of a judge is yes) in each state of the item. `own`: its answers so far,
+        which are in the history if there are any.
+        """
+        others = list(history)
+        if own in others:
+            others.remove(own)
+        more = tuple(sorted([*others, own._replace(yes=own.yes + 1)]))
+        now, then = self.likelihood(history), self.likelihood(more)
+        return Likelihood(min(then.unmet / now.unmet, 1.0), min(then.met / now.met, 1.0))
 
     def _row(self, is_met: bool, held_out: bool, wrong: int, right: int) -> list[float]:
         """P(one judge misread the item so often, and so often not), on each node of the shared
@@ -144,13 +155,6 @@ class ErrorModel(Struct, frozen=True, dict=True):
                     _inside(below((edge - load * s) / rest)) for s, _ in NODES
                 ]
         return rates
-
-
-def _product(factors: list[float]) -> float:
-    result = 1.0
-    for factor in factors:
-        result *= factor
-    return result
 
 
 def _inside(rate: float) -> float:

@@ -9,7 +9,7 @@ and `ContractModel` adds them up.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
 from itertools import product
@@ -17,7 +17,13 @@ from math import exp, log, log2
 from typing import Final, NamedTuple, TypeVar
 
 from honestone.core.belief.contract import ContractModel, Moments, Odds
-from honestone.core.belief.counting import CountedContract, CountShape, PartHistories, reached
+from honestone.core.belief.counting import (
+    CountedContract,
+    CountShape,
+    PartHistories,
+    reached,
+    turns,
+)
 from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers
 from honestone.core.belief.normal import Atom, bits
 from honestone.core.belief.scale_marks import (
@@ -49,9 +55,6 @@ class Assumption(NamedTuple):
     errors: ErrorModel
     met_share: float
 
-
-# The history of an item of an item whose truth is taken for known.
-_SURE: Final[History] = (JudgeAnswers(-1, -1),)
 
 ANY: Final = Assumption(MODELS[0], MET_SHARES[0])
 
@@ -122,11 +125,6 @@ def _log_by_share(
         met: sum([count * log(met * one.met + (1.0 - met) * one.unmet) for one, count in known])
         for met in shares
     }
-
-
-def _assumed(tallies: Sequence[ItemTally]) -> Mapping[Assumption, float]:
-    """The same of one text; any of them, where no item is answered with yes or no."""
-    return assumptions(tallies) if tallies else {ANY: 1.0}
 
 
 def uncertain(chance: float) -> float:
@@ -224,6 +222,10 @@ def is_count(rubric: Rubric) -> bool:
     return shape_of(rubric).counted is not None
 
 
+# What a belief remembers of all answers together.
+_FOLLOWS: Final = ("probability", "tallies", "signature", "_gone", "_assumed", "_score_members")
+
+
 class TextBelief:
     """What is believed about one text. Add answers with `see_checks` and `see`, then ask.
 
@@ -286,15 +288,15 @@ class TextBelief:
                 continue
             self._away[key] = self._away.get(key, 0) + (1 if is_na(mark.answer) else -1)
             if not is_na(mark.answer):
+                self._histories.pop(key, None)
                 self._see_one(key, item, mark.answer, judge, held_out)
         self.looks[judge] = self.looks.get(judge, 0) + 1
         self._changed()
 
     def _changed(self) -> None:
         """What was worked out from fewer answers is forgotten."""
-        for name in ("probability", "tallies", "signature", "_gone", "_score_members"):
+        for name in _FOLLOWS:
             self.__dict__.pop(name, None)
-        self._histories.clear()
         self._scores.clear()
         self._unders.clear()
 
@@ -401,6 +403,11 @@ class TextBelief:
             counts[history] = counts.get(history, 0) + 1
         return [ItemTally(history, count) for history, count in counts.items()]
 
+    @cached_property
+    def _assumed(self) -> Mapping[Assumption, float]:
+        """What may be so of judges and items; any of it, where no item is answered yes or no."""
+        return assumptions(self.tallies) if self.tallies else {ANY: 1.0}
+
     def _mixed(self) -> float:
         if self.signature is not None:
             return plain_chance(*self.signature)
@@ -408,7 +415,7 @@ class TextBelief:
             [
                 weight * share_of_scores * self._under(one, scored)
                 for (one, weight), (share_of_scores, scored) in product(
-                    _assumed(self.tallies).items(), self._score_members
+                    self._assumed.items(), self._score_members
                 )
                 if weight * share_of_scores > NEGLIGIBLE
             ]
@@ -457,7 +464,6 @@ class TextBelief:
         answers tells little when it is asked again. Scores of an anchored item are as if each look
         were a draw of its own.
         """
-        assumed = _assumed(self.tallies)
         counts: dict[tuple[History, tuple[int, int]], int] = {}
         for key in self._yes_no:
             yes, no = self._counts.get(key, {}).get((judge, False), (0, 0))
@@ -465,9 +471,13 @@ class TextBelief:
             counts[place] = counts.get(place, 0) + 1
         found = sum(
             [
-                items * weight * _common(one, history, JudgeAnswers(*own))
+                items * weight * then.in_common
                 for (history, own), items in counts.items()
-                for one, weight in assumed.items()
+                for weight, then in zip(
+                    self._assumed.values(),
+                    _next_answers(self._assumed, history, JudgeAnswers(*own)),
+                    strict=True,
+                )
             ]
         )
         for key in self._anchored:
@@ -481,50 +491,34 @@ class TextBelief:
         """
         if self.signature is None:
             return {}
-        places = self._places(judge)
-        found = dict.fromkeys(places.values(), (0.0, 0.0))
-        for one, weight in assumptions(self.tallies).items():
-            met = {own.history: met_odds(one, own.history) for own in self.tallies}
-            turns: dict[tuple[int, History], float] = {}
-            for place, (good, moved) in found.items():
-                part, history, own = place
-                then = _next_answer(one, history, own)
-                if weight >= UNLIKELY:
-                    if (part, history) not in turns:
-                        turns[part, history] = self._turns(met, part, history)
-                    moved += weight * then.moves * turns[part, history] ** 2
-                found[place] = good + weight * then.yes, moved
-        return {
-            key: ExpectedAnswer((found[place][0] >= 0.5) != (key in self._bad), found[place][1])
-            for key, place in places.items()
-        }
-
-    def _places(self, judge: str) -> dict[Key, tuple[int, History, JudgeAnswers]]:
-        """What tells items of a plain count apart: their part, their answers, and those of a judge."""
-        counted = self._shape.counted
-        return {
-            key: (
-                part,
-                self.history(key),
-                JudgeAnswers(*self._counts.get(key, {}).get((judge, False), (0, 0))),
+        turned = [
+            turns(
+                *self.signature, {own.history: met_odds(one, own.history) for own in self.tallies}
             )
-            for part, keys in enumerate(() if counted is None else counted.keys)
-            for key in keys
-        }
+            if weight >= UNLIKELY
+            else None
+            for one, weight in self._assumed.items()
+        ]
+        found: dict[_Place, ExpectedAnswer] = {}
+        answers = {}
+        for key, place in self._places(judge):
+            if place not in found:
+                found[place] = _expected(self._assumed, turned, place)
+            one = found[place]
+            answers[key] = one._replace(is_yes=one.is_yes != (key in self._bad))
+        return answers
 
-    def _turns(self, met: Mapping[History, float], part: int, history: History) -> float:
-        """How much P(contract met) differs between an item of a part with these answers that is met
-        and one that is not.
-        """
-        assert self.signature is not None
+    def _places(self, judge: str) -> Iterator[tuple[Key, _Place]]:
+        assert self.signature is not None and self._counted is not None
         shape, parts = self.signature
-        rows = [dict(own) for own in parts]
-        rows[part][history] -= 1
-        rows[part][_SURE] = 1
-        counts = [tuple(own.items()) for own in rows]
-        return reached(shape, counts, {**met, _SURE: 1.0}) - reached(
-            shape, counts, {**met, _SURE: 0.0}
-        )
+        first: dict[object, int] = {}
+        for number, (part, keys) in enumerate(
+            zip(zip(shape.parts, parts, strict=True), self._counted.keys, strict=True)
+        ):
+            same = first.setdefault(part, number)
+            for key in keys:
+                own = self._counts.get(key, {}).get((judge, False), (0, 0))
+                yield key, _Place(same, self.history(key), JudgeAnswers(*own))
 
     def after(self, judge: str, marks: Mapping[Key, Mark]) -> TextBelief:
         """What would be believed after one more look of a judge; this one stays as it is."""
@@ -538,7 +532,7 @@ class TextBelief:
             key: {who: [*row] for who, row in self._points.get(key, {}).items()} for key in marks
         }
         then._points = {**self._points, **points}
-        then._histories, then._scores, then._unders = {}, {}, {}
+        then._histories, then._scores, then._unders = dict(self._histories), {}, {}
         then.see(judge, marks)
         return then
 
@@ -552,7 +546,7 @@ class TextBelief:
             return None
         overall, criteria = 0.0, dict[str, float]()
         # Weights do not sum to 1 exactly, and what code answers is exact.
-        members = product(_assumed(self.tallies).items(), self._score_members)
+        members = product(self._assumed.items(), self._score_members)
         for (one, weight), (share_of_scores, scored) in members:
             odds = self._odds(one, scored)
             found, whole = self._shape.contract.moments(
@@ -614,6 +608,16 @@ class TextBelief:
         )
 
 
+class _Place(NamedTuple):
+    """What tells items of a plain count apart: their part (the first of those that count alike and
+    have the same answers), all answers, and those of a judge.
+    """
+
+    part: int
+    history: History
+    own: JudgeAnswers
+
+
 class _NextAnswer(NamedTuple):
     """P(item is met), and P(the next answer of a judge is yes) if it is, and if it is not."""
 
@@ -633,26 +637,44 @@ class _NextAnswer(NamedTuple):
             return 0.0
         return (self.met * (self.if_met - yes)) ** 2 / (yes * (1.0 - yes))
 
-
-def _next_answer(one: Assumption, history: History, own: JudgeAnswers) -> _NextAnswer:
-    """What a judge with these answers says of an item next, under one assumption."""
-    others = list(history)
-    if own in others:
-        others.remove(own)
-    more = tuple(sorted([*others, own._replace(yes=own.yes + 1)]))
-    now, then = one.errors.likelihood(history), one.errors.likelihood(more)
-    return _NextAnswer(
-        met_odds(one, history), min(then.met / now.met, 1.0), min(then.unmet / now.unmet, 1.0)
-    )
+    @property
+    def in_common(self) -> float:
+        """Bits that the answer has in common with the truth of the item."""
+        apart = self.met * bits(self.if_met) + (1.0 - self.met) * bits(self.if_unmet)
+        return max(bits(self.yes) - apart, 0.0)
 
 
-def _common(one: Assumption, history: History, own: JudgeAnswers) -> float:
-    """Bits that the next answer of a judge with these answers has in common with the truth of an
-    item, under one assumption.
+def _next_answers(
+    assumed: Iterable[Assumption], history: History, own: JudgeAnswers
+) -> list[_NextAnswer]:
+    """What a judge with these answers says of an item next, under each assumption."""
+    every = list(assumed)
+    yes = {
+        errors: errors.next_yes(history, own)
+        for errors in dict.fromkeys([one.errors for one in every])
+    }
+    return [
+        _NextAnswer(met_odds(one, history), yes[one.errors].met, yes[one.errors].unmet)
+        for one in every
+    ]
+
+
+def _expected(
+    assumed: Mapping[Assumption, float],
+    turned: Sequence[Sequence[Mapping[History, float]] | None],
+    place: _Place,
+) -> ExpectedAnswer:
+    """The answer to an item where yes is good. `turned`: what each item turns, by its part and its
+    answers, under each assumption; None where that one is unlikely.
     """
-    then = _next_answer(one, history, own)
-    apart = then.met * bits(then.if_met) + (1.0 - then.met) * bits(then.if_unmet)
-    return max(bits(then.yes) - apart, 0.0)
+    part, history, own = place
+    yes = moves = 0.0
+    answers = _next_answers(assumed, history, own)
+    for weight, then, by_part in zip(assumed.values(), answers, turned, strict=True):
+        yes += weight * then.yes
+        if by_part is not None:
+            moves += weight * then.moves * by_part[part][history] ** 2
+    return ExpectedAnswer(yes >= 0.5, moves)
 
 
 def _moments(odds: Odds) -> Moments:
