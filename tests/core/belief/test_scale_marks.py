@@ -13,11 +13,13 @@ from tests.core.strategies import percent, rubric
 
 from honestone.core.belief.normal import Atom
 from honestone.core.belief.scale_marks import (
+    NO_MARK,
     NO_MARKS,
     SDS,
     SHARED,
     STARTS,
     ItemMarks,
+    MarksOfOne,
     log_density,
     truth_by,
 )
@@ -39,10 +41,10 @@ VOTES = st.lists(
 
 
 def marks_of(votes: Sequence[Vote]) -> ItemMarks:
-    return ItemMarks.of(
-        sorted([float(points) for by, points in votes if by == judge])
-        for judge in {one.judge for one in votes}
-    )
+    by_judge: dict[int, MarksOfOne] = {}
+    for judge, points in votes:
+        by_judge[judge] = by_judge.get(judge, NO_MARK).and_one(float(points))
+    return ItemMarks.of(by_judge.values())
 
 
 def one_by_one(sd: float, votes: Sequence[Vote]) -> tuple[tuple[Atom, ...], float]:

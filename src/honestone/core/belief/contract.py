@@ -14,7 +14,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from honestone.core.belief.counting import Summand, coins, rest_of, sum_of_parts, summed
+from honestone.core.belief.counting import (
+    LEAST_MASS,
+    Summand,
+    coins,
+    mass_of_points,
+    rest_of,
+    sum_of_parts,
+    summed,
+)
 from honestone.core.belief.normal import Atom, below, cut, log_below, merged
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 
@@ -26,8 +34,6 @@ SOFT_OVERALL: Final = 3.0
 SOFT_CRITERION: Final = 4.0
 
 _CLOSE: Final = 1e-6
-# What is less probable is nothing.
-_LEAST_MASS: Final = 1e-12
 _BINS: Final = 24
 # Values of a sum of items on scales that are told apart.
 _MOST_POINTS: Final = 200
@@ -253,7 +259,7 @@ class ContractModel:
             atoms = [
                 atom
                 for one in atoms
-                if (atom := _above(one, node.bar, node.required)).mass > _LEAST_MASS
+                if (atom := _above(one, node.bar, node.required)).mass > LEAST_MASS
             ]
         if any(v > 0 for _, _, v in atoms) and node.id not in shaped and not node.children:
             atoms = _apart(atoms) if self._keeps_points else [merged(atoms)]
@@ -411,7 +417,9 @@ def _with_points(sums: list[Atom], parts: Sequence[Summand], share: float) -> li
     alone = [Summand([one for one in atoms if one.var <= 0], count) for atoms, count in parts]
     if not sums or not all(atoms for atoms, _ in alone):
         return sums
-    points = [one for one in summed(alone, share=share) if one.mass > _LEAST_MASS]
+    is_likely = mass_of_points([one for one, count in alone for _ in range(count)]) > LEAST_MASS
+    sum_of_alone = summed(alone, share=share) if is_likely else []
+    points = [one for one in sum_of_alone if one.mass > LEAST_MASS]
     whole = merged(sums)
     rest = rest_of(whole, points)
     if not rest or whole.var <= 0:
@@ -480,7 +488,7 @@ def _points_above(atoms: list[Atom], bar: float, strictly: bool) -> list[Atom]:
     if bar <= 0 and not strictly:
         return atoms
     least = max(bar - _CLOSE, _CLOSE) if strictly else bar - _CLOSE
-    return [one for one in atoms if one[1] >= least and one[0] > _LEAST_MASS]
+    return [one for one in atoms if one[1] >= least and one[0] > LEAST_MASS]
 
 
 def _above(atom: Atom, bar: float, strictly: bool) -> Atom:

@@ -9,9 +9,10 @@ too fine, or a rubric has anchors, penalties, groups or negations, `CountedContr
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import accumulate, pairwise
 from math import exp, inf, lcm, lgamma, log, log1p, prod, sqrt
 from operator import itemgetter
@@ -24,6 +25,8 @@ from honestone.core.judging.rubric import Criterion, Key, Rubric
 
 # Steps from 0 to full marks that a rubric may have.
 _FINEST: Final = 4_000
+# What is less probable is nothing.
+LEAST_MASS: Final = 1e-12
 # A tail of a distribution that is left out.
 _TAIL: Final = 1e-13
 # The same where sums are rounded.
@@ -52,7 +55,7 @@ _MOST_ATOMS: Final = 192
 H = TypeVar("H", bound=Hashable)
 
 
-class Counts(Struct, frozen=True):
+class Counts(NamedTuple):
     """P(count) for `first`, `first + step`, ...; what is missing has no weight that matters."""
 
     first: int
@@ -154,23 +157,50 @@ _NOTHING: Final = Counts(0, 1, (1.0,))
 
 def reached(shape: CountShape, parts: Sequence[PartHistories[H]], met: Mapping[H, float]) -> float:
     """P(every bar is met). `met` is P(met) of an item by its history."""
-    whole = _NOTHING
+    steps = []
     for part, histories in zip(shape.parts, parts, strict=True):
         own = _enough_of(part, _met_of(histories, met))
         if not own.chances:
             return 0.0
-        whole = _with(whole, own)
-    places = enumerate(whole.chances)
-    enough = [p for place, p in places if whole.first + place * whole.step >= shape.least]
-    return min(sum(enough), 1.0)
+        steps.append(own)
+    # The two halves are added up, and only the tail of both together.
+    middle = len(steps) // 2
+    before, after = steps[:middle], steps[middle:]
+    if max(_states(before), _states(after)) <= _MOST_SUMS:
+        return min(_reached_by_sums(before, after, shape.least), 1.0)
+    first, second = (reduce(_with, half, _NOTHING) for half in (before, after))
+    return min(_Reach(first, second, shape.least).with_steps(0), 1.0)
+
+
+def _states(parts: Sequence[Counts]) -> int:
+    return prod([len(part.chances) for part in parts])
+
+
+def _reached_by_sums(before: Sequence[Counts], after: Sequence[Counts], least: int) -> float:
+    """The same where both halves have few sums, which may be far apart on the grid."""
+    sums = sorted(_sums_of(after))
+    tails = [*accumulate([p for _, p in reversed(sums)], initial=0.0)][::-1]
+    values = [steps for steps, _ in sums]
+    return sum([p * tails[bisect_left(values, least - steps)] for steps, p in _sums_of(before)])
+
+
+def _sums_of(parts: Sequence[Counts]) -> list[tuple[int, float]]:
+    """Every sum of parts, with its probability."""
+    found = [(0, 1.0)]
+    for first, step, chances in parts:
+        own = [(first + place * step, p) for place, p in enumerate(chances)]
+        found = [(at + more, p * q) for at, p in found for more, q in own]
+    return found
 
 
 def _met_of(histories: PartHistories[H], met: Mapping[H, float]) -> Counts:
     """How many items of a part are met."""
-    first, found = 0, [1.0]
+    first: int = 0
+    found: Sequence[float] = (1.0,)
     for own, count in histories:
         start, chances = binomial(count, met[own])
-        first, found = first + start, convolved(found, chances)
+        first += start
+        found = chances if len(found) == 1 else convolved(found, chances)
     return Counts(first, 1, found)
 
 
@@ -545,19 +575,31 @@ def sum_of_parts(parts: Sequence[Sequence[Atom]], most: int) -> list[Atom]:
     whole = [merged(list(part)) for part in parts]
     mass, mean = prod([one.mass for one in whole]), sum([one.mean for one in whole])
     all_of_it = Atom(mass, mean, sum([one.var for one in whole]))
+    points = [[atom for atom in part if atom.var <= 0.0] for part in parts]
+    if _least_sums(points) > most or mass_of_points(points) <= LEAST_MASS:
+        return [all_of_it]
     sums = {0.0: 1.0}
-    for part in parts:
-        own = [atom for atom in part if atom.var <= 0.0]
+    for own in points:
         then: dict[float, float] = {}
         for at, before in sums.items():
             for one in own:
                 place = round(at + one.mean, 9)
                 then[place] = then.get(place, 0.0) + before * one.mass
         sums = then
-        if not sums or len(sums) > most:
+        if len(sums) > most:
             return [all_of_it]
-    points = [Atom(own, at, 0.0) for at, own in sums.items() if own > 0.0]
-    return [*points, *rest_of(all_of_it, points)]
+    found = [Atom(mass, at, 0.0) for at, mass in sums.items() if mass > 0.0]
+    return [*found, *rest_of(all_of_it, found)]
+
+
+def _least_sums(parts: Iterable[Sequence[Atom]]) -> int:
+    """How many sums of these points there are at least: each part adds one less than it has."""
+    return 1 + sum([len({round(one.mean, 9) for one in part}) - 1 for part in parts])
+
+
+def mass_of_points(parts: Iterable[Sequence[Atom]]) -> float:
+    """The probability that each part is at one of these points of it."""
+    return prod([sum([mass for mass, _, _ in part]) for part in parts])
 
 
 def rest_of(whole: Atom, points: Sequence[Atom]) -> list[Atom]:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from honestone.core.belief.normal import NODES, below
+from honestone.core.belief.normal import NODES, below, bits
 from honestone.core.belief.scores import witness_load
 
 
@@ -65,6 +65,32 @@ class Likelihood(NamedTuple):
 
     unmet: float
     met: float
+
+
+class NextAnswer(NamedTuple):
+    """P(item is met), and P(the next answer of a judge is yes) if it is, and if it is not."""
+
+    met: float
+    if_met: float
+    if_unmet: float
+
+    @property
+    def yes(self) -> float:
+        return self.met * self.if_met + (1.0 - self.met) * self.if_unmet
+
+    @property
+    def moves(self) -> float:
+        """The variance of P(item is met) that the answer adds."""
+        yes = self.yes
+        if not 0.0 < yes < 1.0:
+            return 0.0
+        return (self.met * (self.if_met - yes)) ** 2 / (yes * (1.0 - yes))
+
+    @property
+    def in_common(self) -> float:
+        """Bits that the answer has in common with the truth of the item."""
+        apart = self.met * bits(self.if_met) + (1.0 - self.met) * bits(self.if_unmet)
+        return max(bits(self.yes) - apart, 0.0)
 
 
 class ErrorModel(Struct, frozen=True, dict=True):

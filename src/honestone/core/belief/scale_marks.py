@@ -52,16 +52,15 @@ class ItemMarks(NamedTuple):
     apart: float
 
     @classmethod
-    def of(cls, by_judge: Iterable[Sequence[float]]) -> ItemMarks:
-        """The marks of each judge in rising order, so that sums do not depend on when it was asked."""
-        rows = sorted([_MarksOfOne.of(own) for own in by_judge])
+    def of(cls, by_judge: Iterable[MarksOfOne]) -> ItemMarks:
+        """In a fixed order, so that sums do not depend on which judge looked when."""
+        rows = sorted(by_judge)
         if len(rows) < 2:
             return cls((rows[0].looks,), rows[0].mean, rows[0].apart) if rows else NO_MARKS
         weights = [_weight(one.looks) for one in rows]
-        centre = sum([w * mean for w, (_, mean, _) in zip(weights, rows, strict=True)])
-        centre /= sum(weights)
+        centre = sum([w * one.mean for w, one in zip(weights, rows, strict=True)]) / sum(weights)
         apart = [
-            own + w * (mean - centre) ** 2 for w, (_, mean, own) in zip(weights, rows, strict=True)
+            one.apart + w * (one.mean - centre) ** 2 for w, one in zip(weights, rows, strict=True)
         ]
         return cls(tuple([one.looks for one in rows]), centre, sum(apart))
 
@@ -69,19 +68,25 @@ class ItemMarks(NamedTuple):
 NO_MARKS: Final = ItemMarks((), 0.0, 0.0)
 
 
-class _MarksOfOne(NamedTuple):
-    """How often a judge looked, the mean of its marks, and how far they are from it, squared."""
+class MarksOfOne(NamedTuple):
+    """The marks of one judge in rising order: how often it looked, their mean, and how far they are
+    from it, squared.
+    """
 
     looks: int
     mean: float
     apart: float
+    marks: tuple[float, ...]
 
-    @classmethod
-    def of(cls, marks: Sequence[float]) -> _MarksOfOne:
+    def and_one(self, mark: float) -> MarksOfOne:
+        marks = tuple(sorted((*self.marks, mark)))
         if len(marks) == 1:
-            return cls(1, marks[0], 0.0)
+            return MarksOfOne(1, mark, 0.0, marks)
         mean = sum(marks) / len(marks)
-        return cls(len(marks), mean, sum([(one - mean) ** 2 for one in marks]))
+        return MarksOfOne(len(marks), mean, sum([(one - mean) ** 2 for one in marks]), marks)
+
+
+NO_MARK: Final = MarksOfOne(0, 0.0, 0.0, ())
 
 
 def _weight(looks: int) -> float:
@@ -256,8 +261,8 @@ class ScaleSeen(NamedTuple):
     near: tuple[NearLevel, ...]
 
     @classmethod
-    def of(cls, levels: DescribedLevels, by_judge: Collection[Sequence[float]]) -> ScaleSeen:
-        named = frozenset([one for row in by_judge for one in row])
+    def of(cls, levels: DescribedLevels, by_judge: Collection[MarksOfOne]) -> ScaleSeen:
+        named = frozenset([mark for one in by_judge for mark in one.marks])
         return cls(ItemMarks.of(by_judge), near_levels(levels, named))
 
 

@@ -8,7 +8,6 @@ and `ContractModel` adds them up.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
@@ -24,10 +23,12 @@ from honestone.core.belief.counting import (
     reached,
     turns,
 )
-from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers
-from honestone.core.belief.normal import Atom, bits
+from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers, NextAnswer
+from honestone.core.belief.normal import Atom
 from honestone.core.belief.scale_marks import (
+    NO_MARK,
     DescribedLevels,
+    MarksOfOne,
     ScaleSeen,
     ScoredItems,
     scored_by_error,
@@ -243,8 +244,7 @@ class TextBelief:
         self._counts: dict[Key, dict[tuple[str, bool], list[int]]] = {}
         self._known: dict[Key, float] = {}
         self._away: dict[Key, int] = {}
-        # By judge, in rising order.
-        self._points: dict[Key, dict[str, list[float]]] = {}
+        self._points: dict[Key, dict[str, MarksOfOne]] = {}
         self._histories: dict[Key, History] = {}
         self._sure_of_code: tuple[float | None] | None = None
         self._scores: dict[tuple[Assumption, bool], Sequence[Atom]] = {}
@@ -303,7 +303,8 @@ class TextBelief:
     def _see_one(self, key: Key, item: Item, answer: Answer, judge: str, held_out: bool) -> None:
         if key in self._anchored:
             points = self._shape.points_of(key, item, answer)
-            insort(self._points.setdefault(key, {}).setdefault(judge, []), points)
+            of_item = self._points.setdefault(key, {})
+            of_item[judge] = of_item.get(judge, NO_MARK).and_one(points)
             return
         is_good = (answer is True) != (key in self._bad)
         row = self._counts.setdefault(key, {}).setdefault((judge, held_out), [0, 0])
@@ -481,7 +482,7 @@ class TextBelief:
             ]
         )
         for key in self._anchored:
-            looks = len(self._points.get(key, {}).get(judge, ()))
+            looks = self._points.get(key, {}).get(judge, NO_MARK).looks
             found += 0.5 * log2((looks + 2.0) / (looks + 1.0))
         return found
 
@@ -528,10 +529,10 @@ class TextBelief:
         }
         then._counts = {**self._counts, **rows}
         then._away, then.looks = dict(self._away), dict(self.looks)
-        points = {
-            key: {who: [*row] for who, row in self._points.get(key, {}).items()} for key in marks
+        then._points = {
+            **self._points,
+            **{key: dict(self._points[key]) for key in marks if key in self._points},
         }
-        then._points = {**self._points, **points}
         then._histories, then._scores, then._unders = dict(self._histories), {}, {}
         then.see(judge, marks)
         return then
@@ -618,35 +619,9 @@ class _Place(NamedTuple):
     own: JudgeAnswers
 
 
-class _NextAnswer(NamedTuple):
-    """P(item is met), and P(the next answer of a judge is yes) if it is, and if it is not."""
-
-    met: float
-    if_met: float
-    if_unmet: float
-
-    @property
-    def yes(self) -> float:
-        return self.met * self.if_met + (1.0 - self.met) * self.if_unmet
-
-    @property
-    def moves(self) -> float:
-        """The variance of P(item is met) that the answer adds."""
-        yes = self.yes
-        if not 0.0 < yes < 1.0:
-            return 0.0
-        return (self.met * (self.if_met - yes)) ** 2 / (yes * (1.0 - yes))
-
-    @property
-    def in_common(self) -> float:
-        """Bits that the answer has in common with the truth of the item."""
-        apart = self.met * bits(self.if_met) + (1.0 - self.met) * bits(self.if_unmet)
-        return max(bits(self.yes) - apart, 0.0)
-
-
 def _next_answers(
     assumed: Iterable[Assumption], history: History, own: JudgeAnswers
-) -> list[_NextAnswer]:
+) -> list[NextAnswer]:
     """What a judge with these answers says of an item next, under each assumption."""
     every = list(assumed)
     yes = {
@@ -654,7 +629,7 @@ def _next_answers(
         for errors in dict.fromkeys([one.errors for one in every])
     }
     return [
-        _NextAnswer(met_odds(one, history), yes[one.errors].met, yes[one.errors].unmet)
+        NextAnswer(met_odds(one, history), yes[one.errors].met, yes[one.errors].unmet)
         for one in every
     ]
 
