@@ -8,11 +8,13 @@ test_kill_everywhere.py.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -60,6 +62,24 @@ def judge(name: str) -> ScriptedJudge:
         return {
             item.id: item.requirement.split()[-1] in version.text for _, item in question.items()
         }
+
+    return ScriptedJudge(look, id=name)
+
+
+def noisy(name: str) -> ScriptedJudge:
+    """Says of a text whether it names the apple, and misreads one of seven looks: each look always
+    says the same. The answers to what is asked at once come one after the other, in any order.
+    """
+
+    async def look(question: Question) -> str:
+        text = question.artifact.version.text
+        log(f"{name} {question.draw} {' '.join(text.split())}")
+        number = int(sha256(f"{name} {question.draw} {text}".encode()).hexdigest()[:8], 16)
+        for _ in range(number % 11 * 40):
+            await asyncio.sleep(0)
+        met = ("apple" in text) is (number % 7 > 0)
+        said = {"met": met, "suggestion": f"look {question.draw}"}
+        return json.dumps({"criteria": {one.id: said for one in question.criteria}})
 
     return ScriptedJudge(look, id=name)
 
@@ -173,7 +193,7 @@ class Point:
 
 def entry_points(*, group: str) -> list[Point]:
     points = {
-        "honestone.judges": [Point("words", judge), Point("yes", yes)],
+        "honestone.judges": [Point("words", judge), Point("yes", yes), Point("noisy", noisy)],
         "honestone.targets": [
             Point("words", lambda rest: WordsTarget()),
             Point("menu", lambda rest: MenuTarget()),

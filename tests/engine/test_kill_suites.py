@@ -248,6 +248,49 @@ def test_attempts_and_looks_are_bought_once(
         assert set(judges.values()) <= {1}, f"write {number}: {judges}"
 
 
+MISREAD = """\
+suite: 1
+artifact: prompt.md
+rubric: [names the apple]
+sure: 90
+cases:
+"""
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["alone", "after another run"])
+def test_a_kill_between_looks_changes_nothing(
+    earlier: bool, driver: Driver, tmp_path: Path
+) -> None:
+    """Killed after any one write, while judges are asked or when all were: the same report, and no look
+    or output that the whole run does not have. Looks of an earlier run at some cases are on record.
+    """
+    cases = "".join(f"  - {{id: c{n}, input: an apple {n}}}\n" for n in range(6))
+    args = ["suite.yaml", "--target", "words:t", "--judge", "noisy:j", "--judge", "noisy:k"]
+    args += ["--min-pass-rate", "0.8", "--json"]
+
+    def prepared(name: str) -> Path:
+        folder = tmp_path / name
+        prepare(folder)
+        (folder / "suite.yaml").write_text(MISREAD + cases)
+        if earlier:
+            driver.run(folder, [*args, "--case", "c1", "--case", "c3"])
+            (folder / "calls.log").unlink()
+        return folder
+
+    folder = prepared("whole")
+    code = driver.run(folder, args)
+    expected, called = report(folder), calls(folder)
+    for number in range(1, int((folder / "writes").read_text()) + 1):
+        folder = prepared(str(number))
+        assert driver.run(folder, args, kill=number) == KILLED
+        if is_over(folder):
+            continue
+        assert driver.run(folder, args) == code, f"write {number}"
+        assert report(folder) == expected, f"write {number}"
+        extra = set(calls(folder)) - set(called)
+        assert not extra, f"write {number}: {extra}"
+
+
 REPEATABLE = SUITE.replace("rubric:", "target: {use: 'words:t', repeatable: true}\nrubric:", 1)
 AGAIN = ["suite.yaml", "--judge", "words:j", "--concurrency", "1", "--json"]
 

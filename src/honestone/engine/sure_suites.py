@@ -32,7 +32,6 @@ from honestone.core.record.case_belief import (
     shown_text,
 )
 from honestone.core.record.record import CaseRecord, SuiteRecord
-from honestone.core.suite.dependencies import with_needed
 from honestone.engine.cases import CaseWork
 from honestone.engine.journal import NotAsked
 from honestone.engine.judging.asking_on import AskingOn, looks_used_up
@@ -40,6 +39,7 @@ from honestone.engine.judging.ballots import Consulted
 from honestone.engine.judging.evaluator import Evaluator
 from honestone.engine.judging.panel import Panel
 from honestone.engine.sure_ahead import NextText
+from honestone.engine.sure_opened import OpenedAttempts
 from honestone.engine.sure_texts import (
     EQUAL,
     Key,
@@ -77,7 +77,8 @@ NOT_ASKED: Final = "not asked: the suite was decided without it"
 @dataclass(kw_only=True)
 class SuiteAsking:
     """The looks of a suite's run. `record` is the run so far, `need` how many cases have to pass,
-    `target` the bar (0-1), `most` the limit of looks. `paid_before`: the calls that this run paid
+    `target` the bar (0-1), `most` the limit of looks. `began` (ISO time): when the run did, in whatever
+    process; looks on record from then on are taken where they are chosen. `paid_before`: the calls that this run paid
     before it was resumed; where it is not None, only looks that were paid count against the limit,
     and every case gets as many as its quorum all the same. Its `slot` is entered by each attempt of
     the run, when it is opened. `asks_all`: every case gets a look; `asks_once`: and no further one.
@@ -93,6 +94,7 @@ class SuiteAsking:
     need: int
     target: float
     most: int
+    began: str | None = None
     paid_before: int | None = None
     asks_all: bool = False
     asks_once: bool = False
@@ -102,14 +104,11 @@ class SuiteAsking:
     hopeless: float | None = None
     has_output: Callable[[str], None] = lambda id: None
     over: str | None = None
-    _cases: list[str] = field(default_factory=list)
-    _begun: int = 0
     _at_once: int = field(init=False)
     _first_at_once: int = field(init=False)
-    _opened: set[Key] = field(default_factory=set)
+    _opened: OpenedAttempts = field(init=False)
     _inside: set[Key] = field(default_factory=set)
     _ended: set[Key] = field(default_factory=set)
-    _without_output: set[str] = field(default_factory=set)
     _when_stuck: int = 0
     _done_before: dict[Hashable, int] = field(default_factory=dict)
     _left_out: frozenset[str] | None = None
@@ -128,53 +127,19 @@ class SuiteAsking:
         self._first_at_once = max(FIRST_AT_ONCE, 2 * self._at_once)
         self._texts = ChainMap(self._waiting, self._shared)
         self._places = {id: place for place, id in enumerate(cases)}
-        # The suite itself skips some: their turn is at once.
-        skipped = {id for id, one in cases.items() if one.case.skip is not None}
-        self._opened = {(id, 1) for id in skipped}
-        left = [id for id, one in cases.items() if not one.is_complete and id not in skipped]
-        # What was begun goes first: its outputs and looks are on record.
-        begun = {id for id in left if cases[id].made}
-        # A case that is opened waits for those that it depends on, so they are opened before it.
-        waits_for = {id: cases[id].case.depends_on for id in left}
-        self._cases = with_needed(waits_for, sorted(left, key=lambda id: id not in begun))
-        least = max((place for place, id in enumerate(self._cases, 1) if id in begun), default=0)
         for one in cases.values():
             self._done_before |= one.tried({}).looks_by_text()
-        ended = len(cases) - len(skipped) - len(left)
-        first = max(self.need, LEAST_LOOKS) - ended
+        # No attempt is judged before it is over, so an earlier process of this run chose every look that
+        # it needs. They are on record.
+        was_over = bool(self._done_before)
+        self._opened = OpenedAttempts(record=self.record, was_over=was_over)
+        if was_over:
+            self._when_stuck = MOST_WHEN_STUCK
+            return
+        first, size = max(self.need, LEAST_LOOKS), len(self._opened.cases)
         if self.asks_all:
-            most = self.most if self.paid_before is None else len(left)
-            first = max(first, min(most, len(left)))
-        self._begin_cases(first, least)
-
-    # -- what is opened
-
-    def _begin_cases(self, count: int, least: int = 0) -> None:
-        """The next cases, in the suite's order, each after those that it depends on."""
-        wanted = self._cases[self._begun : self._begun + max(count, least)]
-        self._begun += len(wanted)
-        for id in wanted:
-            case = self.record.cases[id]
-            first = case.case.attempts if needs_every_attempt(case.case) else 1
-            numbers = {*range(1, first + 1), *case.produced} - {one.number for one in case.attempts}
-            self._opened |= {(id, number) for number in numbers}
-
-    def _open_next(self, ids: Iterable[str]) -> None:
-        """The next attempt of each of these cases."""
-        for id in ids:
-            number = self._next_attempt(id)
-            if number is not None:
-                self._opened.add((id, number))
-
-    def _next_attempt(self, id: str) -> int | None:
-        """None where there is none, or its target cannot be run any more."""
-        if id in self._without_output:
-            return None
-        case = self.record.cases[id]
-        numbers = range(1, case.case.attempts + 1)
-        begun = (one for one in numbers if case.has_ended(one) or (id, one) in self._opened)
-        number = max(begun, default=0) + 1
-        return number if number <= case.case.attempts else None
+            first = max(first, min(self.most if self.paid_before is None else size, size))
+        self._opened.begin(first)
 
     # -- what the run calls
 
@@ -183,7 +148,7 @@ class SuiteAsking:
         """Entered by an attempt, when it is opened."""
         key = (id, number)
         async with self._changed:
-            await self._changed.wait_for(lambda: key in self._opened or self.over is not None)
+            await self._changed.wait_for(lambda: key in self._opened.keys or self.over is not None)
             self._inside.add(key)
             self._changed.notify_all()
         try:
@@ -194,7 +159,7 @@ class SuiteAsking:
                 self._ended.add(key)
                 self.has_output(id)
                 if not self.record.cases[id].has_ended(number):
-                    self._without_output.add(id)
+                    self._opened.without_output.add(id)
                 self._changed.notify_all()
 
     async def consult(
@@ -248,7 +213,9 @@ class SuiteAsking:
             while self.over is None:
                 async with self._changed:
                     await self._changed.wait_for(self._is_quiet)
-                self.over = await self._step()
+                over = await self._step()
+                # What else is on record costs nothing, and may open it again.
+                self.over = None if over and await self._recall(of_run=True) else over
         finally:
             async with self._changed:
                 self.over = self.over or NOT_ASKED
@@ -261,44 +228,42 @@ class SuiteAsking:
         """Whether every attempt that is open waits for judges or has ended."""
         waiting = {key for key, one in self._waiting.items() if not one.done.done()}
         waiting |= self._shared.keys()
-        rest = self._opened - self._ended - waiting
-        return all(id in self._without_output for id, _ in rest) and self._inside <= waiting
+        rest = self._opened.keys - self._ended - waiting
+        return all(id in self._opened.without_output for id, _ in rest) and self._inside <= waiting
 
     async def _step(self) -> str | None:
         """One look or several, or attempts opened; why it is over, or None."""
         asked = self._asked()
-        if self.paid_before is not None:
-            await self._recall()
+        if self._opened.was_over:
+            await self._recall(of_run=True)
         belief = self.belief()
         is_decided = self._is_decided(belief)
         lone = self._lone(belief, asked) if is_decided else {}
         if is_decided and not lone:
-            return None if await self._recall() else NOT_ASKED
+            return NOT_ASKED
         short = [key for key, one in asked.items() if one.is_short]
-        is_first = bool(short) or self._begun < len(self._cases)
+        is_first = bool(short) or self._opened.has_left
         left = self.most - self._looks
         if left <= 0 and not (is_first and self.paid_before is not None):
-            if await self._recall():
-                return None
             return used_up(self.most, of_split=self.paid_before is not None)
         if short:
             most = len(short) if self.paid_before is not None else left
             # Where each gets a look, nothing is decided without it.
             ahead = len(short) if self.asks_all else self._ahead(belief, short)
             return await self._take(short[: min(max(ahead, self._first_at_once), most)])
-        if self.asks_once and self._begun == len(self._cases):
-            unknown = self._unknown(belief, self._cases)
+        if self.asks_once and not self._opened.has_left:
+            unknown = self._unknown(belief, self._opened.cases)
             if not unknown:
                 return NOT_ASKED
-            await self._let_in(lambda: self._open_next(unknown[: self._first_at_once]))
+            await self._let_in(lambda: self._opened.open_next(unknown[: self._first_at_once]))
             return None
         if (
             len(lone) > self._first_at_once
-            and self._begun < len(self._cases)
+            and self._opened.has_left
             and is_met(belief, self.target)
         ):
             # One case more that passes, and none of them decides it alone: fewer looks than at each.
-            await self._let_in(lambda: self._begin_cases(1))
+            await self._let_in(lambda: self._opened.begin(1))
             return None
         if lone:
             needed = most_open(needs_of(lone, self._texts))
@@ -308,15 +273,15 @@ class SuiteAsking:
         widest = max([*matters.values(), *more.values()], default=0.0)
         # Cases that are open hardly decide it, or are settled.
         wants_more = self.asks_all or belief.at_least(STEADY) < self.need or widest < SETTLED
-        if self._begun < len(self._cases) and wants_more:
+        if self._opened.has_left and wants_more:
             count = max(self._ahead_of_cases(belief), self._first_at_once)
-            await self._let_in(lambda: self._begin_cases(count))
+            await self._let_in(lambda: self._opened.begin(count))
             return None
         if self._is_lost(belief):
             return "not asked: targets that failed leave no way to pass"
         wanted = self._next_attempts(belief, matters, more)
         if wanted:
-            await self._let_in(lambda: self._open_next(wanted))
+            await self._let_in(lambda: self._opened.open_next(wanted))
             return None
         if not matters:
             return "not asked: no judge is worth another look"
@@ -355,11 +320,11 @@ class SuiteAsking:
         def turns(then: SuiteBelief) -> bool:
             return is_over(then, self.target, self._out) is not is_decided
 
-        return ahead_of(self.record, self._texts, belief).count(texts, turns)
+        return ahead_of(self._opened.known_cases, self._texts, belief).count(texts, turns)
 
     def _ahead_of_cases(self, belief: SuiteBelief) -> int:
         """How many cases can be begun at once."""
-        left = self._cases[self._begun :]
+        left = self._opened.left
 
         def is_enough(then: SuiteBelief) -> bool:
             return then.at_least(STEADY) >= self.need or is_over(then, self.target, self._out)
@@ -367,7 +332,7 @@ class SuiteAsking:
         # What several attempts may give is not known.
         lone = takewhile(lambda id: self.record.cases[id].case.attempts == 1, left)
         texts = (NextText([(id, 1)]) for id in lone)
-        return ahead_of(self.record, self._texts, belief).count(texts, is_enough)
+        return ahead_of(self._opened.known_cases, self._texts, belief).count(texts, is_enough)
 
     async def _let_in(self, opens: Callable[[], None]) -> None:
         async with self._changed:
@@ -392,7 +357,7 @@ class SuiteAsking:
 
     def _unknown(self, belief: SuiteBelief, ids: Iterable[str]) -> list[str]:
         """Those of these cases that have no answer, and can have another attempt."""
-        several = [id for id in ids if self._next_attempt(id) is not None]
+        several = [id for id in ids if self._opened.next_attempt(id) is not None]
         known = belief.by_case() if several else {}
         return [id for id in several if id not in known]
 
@@ -444,29 +409,30 @@ class SuiteAsking:
         # Another attempt tells nothing where the bar is reached or missed without it.
         chance = belief.chance
         turns = 1.0 if chance is None else chance.high * (1.0 - chance.low)
-        for id in self._cases[: self._begun]:
+        for id in self._opened.begun:
             if self.record.cases[id].is_statable:
-                found = open_of_case(belief, self.record.cases[id], self._texts)
+                found = open_of_case(belief, self._opened.known(id), self._texts)
                 for number, one in found.by_number.items():
                     text = self._texts.get((id, number))
                     if text is not None and text.key in asked:
                         matters[text.key] = max(one, matters.get(text.key, 0.0))
-                if found.next is not None and self._next_attempt(id) is not None:
+                if found.next is not None and self._opened.next_attempt(id) is not None:
                     more[id] = turns * found.next
         return {key: matters[key] for key in asked if key in matters}, more
 
-    async def _recall(self) -> bool:
-        """Take in what is on record about the cases that are new here: all of it, since it costs
-        nothing; whether that is a look that was not chosen yet. A record with more looks than the
-        limit leaves none to ask, but where only looks that were paid count.
+    async def _recall(self, *, of_run: bool = False) -> bool:
+        """Take in what was on record about the cases before this run began, or all of it (`of_run`),
+        since it costs nothing; whether that is a look that was not chosen yet. A record with more
+        looks than the limit leaves none to ask, but where only looks that were paid count.
         """
         before = self._seen
         for one in self._asked().values():
-            if not one.is_recalled:
+            if not one.is_recalled and self.began is not None:
                 one.is_recalled = True
-                await one.asking.take_recorded()
-                one.learn()
-                one.recalled = one.seen - one.known
+                one.known += await one.take_recorded(self.began)
+            if not one.is_all_recalled and (of_run or self.began is None):
+                one.is_all_recalled = True
+                one.recalled += await one.take_recorded()
         return self._seen > before
 
     def _lone(self, belief: SuiteBelief, asked: Mapping[Key, WaitingText]) -> dict[Key, float]:
@@ -499,7 +465,8 @@ class SuiteAsking:
         if not all(self.record.cases[id].is_statable for id, _ in rest):
             return True
         found = {
-            id: open_of_case(belief, self.record.cases[id], self._texts).by_number for id, _ in rest
+            id: open_of_case(belief, self._opened.known(id), self._texts).by_number
+            for id, _ in rest
         }
         return any(found[id].get(number, 0.0) >= SETTLED for id, number in rest)
 
@@ -523,11 +490,11 @@ class SuiteAsking:
         return not (self.asks_all and self._has_unseen(belief))
 
     def _has_unseen(self, belief: SuiteBelief) -> bool:
-        if self._begun < len(self._cases):
+        if self._opened.has_left:
             return True
         if any(not one.seen and one.is_askable for one in self._waiting.values()):
             return True
-        return bool(self._unknown(belief, self._cases))
+        return bool(self._unknown(belief, self._opened.cases))
 
     async def _take(self, keys: Sequence[Key]) -> str | None:
         found = [self._waiting[key] for key in keys]
@@ -541,21 +508,28 @@ class SuiteAsking:
             totals[judge] = totals.get(judge, 0) + 1
             wanted.append(judge)
         chosen = [(one, judge) for one, judge in zip(found, wanted, strict=True) if judge]
-        on_record = [await one.asking.is_on_record(judge) for one, judge in chosen]
-        await take_each(compress(chosen, on_record))
+        on_record = [await one.asking.is_on_record(judge, self.began) for one, judge in chosen]
+        await self._take_known(list(compress(chosen, on_record)))
         if not all(on_record):
-            # What else is on record comes first, and then other looks may be needed. Of looks that an
-            # earlier process took at once some are on record, and nothing else: the others follow.
+            # What else is on record comes first, and then other looks may be needed. Looks that an
+            # earlier process of this run took are on record too, and the others follow.
             if await self._recall():
                 return None
             await take_each(compress(chosen, map(not_, on_record)))
         refused = next((one.asking.refused for one in found if one.asking.refused), None)
         return None if refused is None else f"not asked: {refused}"
 
+    async def _take_known(self, looks: Sequence[tuple[WaitingText, str]]) -> None:
+        """Looks that were on record before."""
+        before = [one.seen for one, _ in looks]
+        await take_each(looks)
+        for (one, _), seen in zip(looks, before, strict=True):
+            one.known += one.seen - seen
+
     def belief(self) -> SuiteBelief:
         cases = [
             believed_of(one, looks_at_case(self._texts, one.case))
-            for one in self.record.cases.values()
+            for one in self._opened.known_cases.values()
             if not one.case.skip
         ]
         return SuiteBelief(cases, self.need, elsewhere=self._texts_elsewhere())

@@ -20,7 +20,7 @@ from honestone.core.record.case_belief import (
     belief_text,
     open_attempts,
 )
-from honestone.core.record.record import CaseRecord, SuiteRecord
+from honestone.core.record.record import CaseRecord
 from honestone.core.suite.case import Case
 from honestone.engine.judging.asking_on import AskingOn
 from honestone.engine.sure_ahead import Ahead
@@ -34,8 +34,8 @@ Key: TypeAlias = tuple[str, int]
 
 
 class WaitingText(msgspec.Struct):
-    """An attempt whose judges are asked from here. Of the looks `seen` so many were `known` to the
-    loop, and so many `recalled` from the record. `name`: of the text; `output`: the digest of what
+    """An attempt whose judges are asked from here. Of the looks `seen` so many were `known` before the
+    run, and so many `recalled` from what was put on record since then. `name`: of the text; `output`: the digest of what
     the attempt gave; `shown`: what attempts share whose judges are shown the same.
     """
 
@@ -50,6 +50,7 @@ class WaitingText(msgspec.Struct):
     known: int = 0
     recalled: int = 0
     is_recalled: bool = False
+    is_all_recalled: bool = False
 
     @property
     def looks(self) -> AttemptLooks:
@@ -89,6 +90,13 @@ class WaitingText(msgspec.Struct):
         if self.asking.looking.looks:
             self.learn()
             self.known = self.seen
+
+    async def take_recorded(self, before: str | None = None) -> int:
+        """Take in what is on record, or was `before` a time: so many looks."""
+        seen = self.seen
+        await self.asking.take_recorded(before=before)
+        self.learn()
+        return self.seen - seen
 
     def learn(self) -> None:
         """Take in the looks that are new."""
@@ -160,8 +168,9 @@ def needs_of(matters: Mapping[Key, float], texts: Mapping[Key, WaitingText]) -> 
     return {key: matters[key] * cases[key] for key in fewer}
 
 
-def ahead_of(record: SuiteRecord, texts: Mapping[Key, WaitingText], belief: SuiteBelief) -> Ahead:
-    cases = record.cases
+def ahead_of(
+    cases: Mapping[str, CaseRecord], texts: Mapping[Key, WaitingText], belief: SuiteBelief
+) -> Ahead:
     return Ahead(
         cases=cases, under_way=lambda id: looks_at_case(texts, cases[id].case), belief=belief
     )

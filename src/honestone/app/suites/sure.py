@@ -82,9 +82,10 @@ def asking_of(
     panel: Panel,
     by_need: ByNeed | None = None,
     paid_before: int = 0,
+    began: str | None = None,
 ) -> SuiteAsking | None:
     """What asks judges for a run; None where none are asked on. `paid_before`: the calls
-    of the processes that were at this run earlier.
+    of the processes that were at this run earlier. `began`: when the first of them did.
     """
     bar = record.bar
     if bar.sure is None or not record.started.is_asked_on:
@@ -93,7 +94,12 @@ def asking_of(
 
     cases = [one.case for one in record.cases.values() if one.case.skip is None]
     asking = partial(
-        SuiteAsking, panel=panel, record=record, need=bar.need(len(cases)), target=float(bar.sure)
+        SuiteAsking,
+        panel=panel,
+        record=record,
+        need=bar.need(len(cases)),
+        target=float(bar.sure),
+        began=began,
     )
     if by_need is not None:
         return asking(

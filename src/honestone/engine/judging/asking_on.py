@@ -90,22 +90,24 @@ class AskingOn(Struct, kw_only=True):
         question = replace(self.question, draw=seat.draw)
         return self.looking.part(name, lambda ids: judge.size_of(question.part_of(ids)))
 
-    async def take_recorded(self, most: int | None = None) -> None:
-        """Take in the looks that are on record, at most `most` of them: they cost nothing."""
+    async def take_recorded(self, most: int | None = None, before: str | None = None) -> None:
+        """Take in the looks that are on record (`before`: from before that time), at most `most` of
+        them: they cost nothing.
+        """
         left = {id for id in self.seats if not self.looking.is_certain}
         while left and (most is None or self.looking.count < most) and self.refused is None:
             judge = self.looking.least_asked(among=left)
             if judge is None:
                 break
-            known = await self.panel.on_record(self._seat(judge, ()), self.question)
+            known = await self.panel.on_record(self._seat(judge, ()), self.question, before)
             if known is None:
                 left.discard(judge)
             else:
                 await self.take([judge], known.part)
 
-    async def is_on_record(self, judge: str) -> bool:
-        """Whether its next look at all of the criteria is."""
-        known = await self.panel.on_record(self._seat(judge, ()), self.question)
+    async def is_on_record(self, judge: str, before: str | None = None) -> bool:
+        """Whether its next look at all of the criteria is (`before`: from before that time)."""
+        known = await self.panel.on_record(self._seat(judge, ()), self.question, before)
         return known is not None and not known.part
 
     async def take(self, judges: Sequence[str], part: Sequence[str] = ()) -> None:

@@ -101,9 +101,11 @@ class Panel(Struct, kw_only=True):
             found.append(await self.consult_one(self.fallback, question))
         return found
 
-    async def on_record(self, seat: Seat, question: Question) -> Question | None:
-        """What the look of this seat that counts on record was asked: this question, or a part of
-        its criteria. None where no look can be had without a call.
+    async def on_record(
+        self, seat: Seat, question: Question, before: str | None = None
+    ) -> Question | None:
+        """What the look of this seat that counts on record (`before`: from before that time) was
+        asked: this question, or a part of its criteria. None where no look can be had without a call.
         """
         if not seat.judge.is_paid or self.fresh or len(split(question.criteria, self.ask)) != 1:
             return None
@@ -112,7 +114,9 @@ class Panel(Struct, kw_only=True):
         try:
             whole = seat.judge.render(question)
             key = self._key(seat, whole)
-            known = await self.journal.recall(key)
+            known = [
+                one for one in await self.journal.recall(key) if before is None or one.at < before
+            ]
             for asked in _questions_of(question, known):
                 request = whole if asked is question else seat.judge.render(asked)
                 asking = _Asking(seat=seat, question=asked, first=request, recorded_under=whole)

@@ -164,7 +164,8 @@ class SideRun(Struct, kw_only=True, eq=False):
             known=known,
         )
         paid = self.meter.before.judge_calls + self.meter.lost
-        asking = asking_of(plan, self.record, panel, by_need, paid)
+        began = self.store.find_run(self.run).started
+        asking = asking_of(plan, self.record, panel, by_need, paid, began)
         if asking is not None:
             work = asked_by_need(work, plan, asking)
 
