@@ -375,3 +375,49 @@ def test_an_attempt_whose_target_failed_leaves_open_what_the_others_do(
     assert statuses(found) == {"x": status}
     verdicts = {"passed": "pass", "failed": "fail", "target-error": "inconclusive"}
     assert found["verdict"] == verdicts[status]
+
+
+def test_a_suite_says_how_many_looks_of_a_judge_were_alike() -> None:
+    """As many as its cases say together, in the same shape."""
+    said = 0
+
+    def repeats(request: dict[str, Any]) -> dict[str, Any]:
+        return _all(request, met=True)
+
+    def differs(request: dict[str, Any]) -> dict[str, Any]:
+        nonlocal said
+        said += 1
+        answer = {"met": True, "suggestion": str(said)}
+        return {"criteria": {one["id"]: answer for one in request["criteria"]}}
+
+    cases = [{"id": id, "input": id, "rubric": ["It holds"]} for id in "xy"]
+    found = honestone.run_suite(
+        cases, target=lambda input: input, judges=[repeats, differs], sure=99.9
+    ).to_dict()
+    of_suite = found["belief"]["rests_on"]
+    of_cases = [one["belief"]["rests_on"] for one in found["cases"]]
+    assert [one["alike"] for one in of_suite] == [6, 0]
+    for place, one in enumerate(of_suite):
+        assert set(one) == set(of_cases[0][place])
+        for key in ("looks", "alike"):
+            assert one[key] == sum(rows[place][key] for rows in of_cases)
+
+
+@pytest.mark.parametrize("options", [{}, {"sure": 90}], ids=["a look each", "by need"])
+def test_a_suite_without_its_quorum_says_what_a_single_text_says(options: dict[str, Any]) -> None:
+    def broken(request: dict[str, Any]) -> dict[str, Any]:
+        raise RuntimeError("offline")
+
+    def good(request: dict[str, Any]) -> dict[str, Any]:
+        return _all(request, met=True)
+
+    rubric = {"quorum": 2, "criteria": ["It holds"]}
+    cases = [{"id": id, "input": id, "rubric": rubric} for id in "xy"]
+    judges = [good, broken]
+    suite = honestone.run_suite(cases, target=lambda input: input, judges=judges, **options)
+    alone = honestone.evaluate("x", rubric, judges=judges, **options)
+    (why,) = alone.to_dict()["reasons"]
+    assert why == "the quorum is not met: 1 of 2 judges answered"
+    assert suite.verdict == alone.verdict == "inconclusive"
+    assert suite.to_dict()["reasons"] == [f"2 cases could not be judged: {why}"]
+    assert suite.to_dict()["belief"] is None

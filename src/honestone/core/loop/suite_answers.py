@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -21,7 +22,7 @@ from honestone.core.belief.cases.suite import (
     SuiteChance,
     all_reached,
 )
-from honestone.core.belief.stated import Ground
+from honestone.core.belief.stated import Ground, alike, looks_at
 from honestone.core.belief.verdict import CLOSE, TextBelief
 from honestone.core.editing.result import LEAST_STATED
 from honestone.core.events import AttemptAnswers, BallotCast, CaseAnswers, Event
@@ -198,7 +199,11 @@ class AnsweredSuiteState(SuiteLoopState):
         return max(found.low, min(found.chance, self.least - CLOSE))
 
     def _grounds(self, version: str) -> tuple[Ground, ...]:
-        return tuple(grounds_of_texts(self._texts_of(version).values()))
+        texts, counts = self._texts_of(version), Counter[str]()
+        for name in texts:
+            looks = looks_at(self.looks_at.get(name, ()))
+            counts.update({judge: alike(one) for judge, one in looks.items()})
+        return tuple(grounds_of_texts(texts.values(), counts))
 
     def _not_asked(self, version: str) -> int:
         """Those, and the cases that a run of a split left out."""

@@ -14,6 +14,7 @@ once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from types import MappingProxyType
@@ -26,7 +27,7 @@ from honestone.core.belief.cases.bar import SuiteBar, lack_of_judges, suite_beli
 from honestone.core.belief.cases.pooled import mean_of
 from honestone.core.belief.cases.ranges import OutsideBelief, text_with
 from honestone.core.belief.cases.suite import SETTLED, CaseBelief, SuiteBelief, as_one
-from honestone.core.belief.stated import EVEN, StatedBelief, looks_at, repeats, settled
+from honestone.core.belief.stated import EVEN, StatedBelief, alike, looks_at, repeats, settled
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import OutputProduced, SuiteStarted
 from honestone.core.judging.ballot import CHECK, Ballot
@@ -151,11 +152,16 @@ class CaseAttempts(Struct, frozen=True, kw_only=True):
 
     def looks_by_text(self) -> dict[Hashable, int]:
         """How many looks at each text of its attempts gave marks, by what `named` calls it."""
-        found: dict[Hashable, int] = {}
+        return {name: len(looks) for name, looks in self.looked_at.items()}
+
+    @property
+    def looked_at(self) -> Mapping[Hashable, Sequence[Ballot]]:
+        """The looks at each text that gave marks, by the same names."""
+        found: dict[Hashable, Sequence[Ballot]] = {}
         for number in range(1, self.case.attempts + 1):
             ballots = [one for one in self._ballots(number) if one.judge != CHECK and one.marks]
             if ballots:
-                found[self.named(self._text_of(number))] = len(ballots)
+                found[self.named(self._text_of(number))] = ballots
         return found
 
     def named(self, text: Hashable) -> Hashable:
@@ -436,17 +442,37 @@ class Unasked:
     """Counts the cases that are skipped and not by the suite itself, so that what is stated of a
     suite agrees with the rows of its cases: those that were passed by, and those that a run has not
     come to. A case of several attempts is one of them until enough of its attempts have a look.
+
+    `alike`: how many looks of each judge had the same reply as another one at the same text; None
+    where the words of replies are not in memory.
     """
 
     def __init__(self) -> None:
         self.passed_by = self.so_far = 0
+        self.alike: Counter[str] | None = Counter()
+        self._compared = set[Hashable]()
 
     def counted(self, cases: Iterable[B]) -> Iterator[B]:
         for one in cases:
             if one.case.skip is None and one.result.status is Status.SKIPPED:
                 self.passed_by += one.passed_by is not None
                 self.so_far += one.passed_by is None
+            if self.alike is not None and _has_further_looks(one):
+                self._compare(one, self.alike)
             yield one
+
+    def _compare(self, case: Believed, counted: Counter[str]) -> None:
+        if case.is_brief:
+            self.alike = None
+            return
+        for name, ballots in case.tried({}).looked_at.items():
+            if name not in self._compared:
+                self._compared.add(name)
+                counted.update({judge: alike(one) for judge, one in looks_at(ballots).items()})
+
+
+def _has_further_looks(case: Believed) -> bool:
+    return any(one.draw_of is not None for every in case.ballots.values() for one in every)
 
 
 class Believed(Protocol):
@@ -456,6 +482,9 @@ class Believed(Protocol):
 
     @property
     def case(self) -> Case: ...
+
+    @property
+    def is_brief(self) -> bool: ...
 
     @property
     def ballots(self) -> Mapping[int, Sequence[Ballot]]: ...
@@ -518,7 +547,7 @@ def bar_of(
     word of the answers in `records`. None where nothing was judged. `unasked` has counted them.
     """
     passed_by, so_far = unasked.passed_by, unasked.so_far
-    found = suite_belief(cases, bar, not_asked=passed_by, not_yet_asked=so_far)
+    found = suite_belief(cases, bar, not_asked=passed_by, not_yet_asked=so_far, alike=unasked.alike)
     if found is None or found.decided is not False or found.is_exhausted:
         return found
     lacks = lack_of_judges(SuiteBelief(cases, bar.need(len(cases))))

@@ -11,7 +11,8 @@ best       the attempt with the highest score
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 
@@ -285,12 +286,13 @@ UNDECIDED = (Status.INCONCLUSIVE, Status.TARGET_ERROR)
 
 class Rates(Struct, frozen=True, kw_only=True):
     """`passes` and `scores` are intervals (0-1) over the cases that were not skipped; None when all
-    were.
+    were. `short`: how many lack judges for their quorum, by the words that say so.
     """
 
     counts: dict[Status, int]
     passes: tuple[Fraction, Fraction] | None
     scores: tuple[Fraction, Fraction] | None
+    short: Mapping[str, int] = {}
 
     @property
     def pass_rate(self) -> Fraction | None:
@@ -311,8 +313,12 @@ def _point(span: tuple[Fraction, Fraction] | None, is_decided: bool) -> Fraction
 
 def rates_of(results: Iterable[CaseResult]) -> Rates:
     counts, low, high = dict.fromkeys(Status, 0), ZERO, ZERO
+    short = Counter[str]()
     for result in results:
         counts[result.status] += 1
+        card = None if result.shown is None else result.shown.card
+        if result.status is Status.INCONCLUSIVE and card is not None and card.short:
+            short[card.short] += 1
         if result.status is not Status.SKIPPED:
             low, high = low + result.low, high + result.high
     ran = sum(counts.values()) - counts[Status.SKIPPED]
@@ -323,6 +329,7 @@ def rates_of(results: Iterable[CaseResult]) -> Rates:
         counts=counts,
         passes=(Fraction(passed, ran), Fraction(passed + unsure, ran)),
         scores=(low / ran, high / ran),
+        short=short,
     )
 
 
@@ -351,10 +358,24 @@ def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = Fal
     if low < least:
         return Verdict(
             Outcome.INCONCLUSIVE,
-            (f"{unsure} case{'s' if unsure != 1 else ''} could not be judged",),
+            (_unsure_words(unsure, rates.short),),
             lacks_answers=lacks,
         )
     if is_cut_short:
         why = "not every case was reached"
         return Verdict(Outcome.INCONCLUSIVE, (why,), lacks_answers=lacks)
     return Verdict(Outcome.PASS, lacks_answers=lacks)
+
+
+def _unsure_words(unsure: int, short: Mapping[str, int]) -> str:
+    """With what the cases lack, in the words of one of them where all lack the same."""
+    words, lacking = f"{_cases(unsure)} could not be judged", sum(short.values())
+    if not lacking:
+        return words
+    if len(short) == 1 and lacking == unsure:
+        return f"{words}: {next(iter(short))}"
+    return f"{words}: the quorum of {_cases(lacking)} is not met"
+
+
+def _cases(count: int) -> str:
+    return f"{count} case{'s' if count != 1 else ''}"

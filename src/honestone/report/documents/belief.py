@@ -25,7 +25,7 @@ class GroundDoc(Struct, frozen=True, kw_only=True):
 
     `kind`: `looks` of one judge, or `checks`
     `judge`, `looks`, `alike`: which judge, how often it looked, how many of these looks had the
-        same reply as another (of one text)
+        same reply as another at the same text (absent over 1,000 cases that had further looks)
     `items`: how many items code answered
     """
 

@@ -22,6 +22,7 @@ from honestone.report.terminal.text import (
     join_sections,
     judge_table,
     more_lines,
+    needs_doctor,
     next_line,
     remarks,
     see_replies,
@@ -128,7 +129,10 @@ def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:
     see = see_replies(doc.judge_states, doc.run)
     if see is not None:
         lines += next_line("  next", f"      {see}", style)
-    return lines + more_lines(doc.open_reasons, style, indent="  ")
+    more = more_lines(doc.open_reasons, style, indent="  ")
+    if see is None and not more and needs_doctor(doc.verdict, doc.judge_states):
+        lines += next_line("  next", "      honestone doctor", style)
+    return lines + more
 
 
 def _figures(doc: SuiteReportDoc, style: Style, look: str) -> list[tuple[str, str]]:

@@ -390,13 +390,14 @@ def footer(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     see = see_replies(doc.judges, doc.run)
     if see is not None:
         lines += next_line("next", see, style)
-    elif (
-        not more
-        and doc.verdict == "inconclusive"
-        and any(judge.is_absent and not judge.hint for judge in doc.judges)
-    ):
+    elif not more and needs_doctor(doc.verdict, doc.judges):
         lines += next_line("next", "honestone doctor", style)
     return lines + more
+
+
+def needs_doctor(verdict: str, judges: Iterable[scorecard.JudgeDoc]) -> bool:
+    """Whether answers are missing of judges that say nothing of how to have them."""
+    return verdict == "inconclusive" and any(one.is_absent and not one.hint for one in judges)
 
 
 def more_lines(reasons: Iterable[str | None], style: Style, indent: str = "") -> list[str]:

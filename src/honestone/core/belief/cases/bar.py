@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import Final
@@ -42,19 +42,36 @@ class SuiteBar(Struct, frozen=True, kw_only=True):
         return self.max_looks or LOOKS_PER_CASE * attempts
 
 
-def grounds_of_texts(texts: Iterable[TextBelief]) -> list[Ground]:
-    """How often each judge looked at these texts."""
+def grounds_of_texts(
+    texts: Iterable[TextBelief], alike: Mapping[str, int] | None = None
+) -> list[Ground]:
+    """How often each judge looked at these texts, of which so many looks were `alike`."""
     looks: dict[str, int] = {}
     for judge, count in (look for text in texts for look in text.looks.items()):
         looks[judge] = looks.get(judge, 0) + count
-    return [Ground(kind="looks", judge=judge, looks=count) for judge, count in looks.items()]
+    return [
+        Ground(
+            kind="looks",
+            judge=judge,
+            looks=count,
+            alike=None if alike is None else alike.get(judge, 0),
+        )
+        for judge, count in looks.items()
+    ]
 
 
 def suite_belief(
-    cases: Sequence[CaseBelief], bar: SuiteBar, *, not_asked: int = 0, not_yet_asked: int = 0
+    cases: Sequence[CaseBelief],
+    bar: SuiteBar,
+    *,
+    not_asked: int = 0,
+    not_yet_asked: int = 0,
+    alike: Mapping[str, int] | None = None,
 ) -> StatedBelief | None:
     """How sure it is that enough cases pass; None where nothing was judged. `not_asked` and
     `not_yet_asked`: how many cases are skipped, and how many a run under way has not come to.
+    `alike`: of each judge, how many looks had the same reply as another at the same text, where that
+    is known.
     """
     if not cases:
         return None
@@ -63,7 +80,7 @@ def suite_belief(
     chance = suite.chance
     if chance is None:
         return None
-    looks = grounds_of_texts(text for one, _ in by_text(cases) for text in one.texts)
+    looks = grounds_of_texts((text for one, _ in by_text(cases) for text in one.texts), alike)
     certain = sum(one.certain is not None for one in cases)
     found = StatedBelief(
         probability=_stated(chance, bar.sure),
