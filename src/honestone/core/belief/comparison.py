@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
-from math import exp, log, sqrt
+from math import exp, log
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -30,10 +30,17 @@ from honestone.core.belief.assumptions import (
     WORKERS_OF_SCORES,
     WorkerModel,
 )
-from honestone.core.belief.item_chain import COUNT, ItemChain, ItemNode, ItemVote
+from honestone.core.belief.item_chain import (
+    COUNT,
+    NOTHING_GAINED,
+    ItemChain,
+    ItemNode,
+    ItemVote,
+    PointsGained,
+    one_more,
+)
 from honestone.core.belief.items import FAKED, ItemModel, Looks
 from honestone.core.belief.memory import ComparisonMemory
-from honestone.core.belief.normal import below
 from honestone.core.belief.score_chain import Gain, PairModel, ScoreChain, ScoreNode, gain_of
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric
@@ -57,8 +64,6 @@ QUIET_PROGRAMS: Final = 0.85
 FAKED_PROGRAMS: Final = 0.01
 # Assumptions that are less probable than this are left out.
 NEGLIGIBLE: Final = 0.01
-
-_CLOSE: Final = 1e-9
 
 
 class VersionEdit(NamedTuple):
@@ -143,8 +148,8 @@ class VersionComparison:
         probability = gain = 0.0
         for (weight, changes), (other, moved) in product(yes_no, scores):
             both = weight * other
-            probability += both * _above_zero(changes, exact + moved.mean, moved.var)
-            gain += both * (sum([p * value for value, p in changes.items()]) + exact + moved.mean)
+            probability += both * changes.above_zero(exact + moved.mean, moved.var)
+            gain += both * (changes.mean + exact + moved.mean)
         return Better(min(probability, 1.0), gain)
 
     def _path(self, version: str) -> list[str]:
@@ -172,7 +177,7 @@ class VersionComparison:
     # ------------------------------------------------------------------------------------------------
     # yes/no items
 
-    def _yes_no(self, path: Sequence[str]) -> list[tuple[float, dict[float, float]]]:
+    def _yes_no(self, path: Sequence[str]) -> list[tuple[float, PointsGained]]:
         """The distribution of the points gained by yes/no items, for each assumption with its
         probability.
         """
@@ -183,7 +188,7 @@ class VersionComparison:
         ]
         changing = [(end, worths) for end, worths in applying if worths]
         if not changing:
-            return [(1.0, {0.0: 1.0})]
+            return [(1.0, NOTHING_GAINED)]
         if not self._assumptions:
             self._assumptions = self._judged_assumptions(ends)
         return [
@@ -342,7 +347,7 @@ class VersionComparison:
         changing: Sequence[tuple[ItemNode, Sequence[float]]],
         model: ItemModel,
         worker: WorkerModel,
-    ) -> dict[float, float]:
+    ) -> PointsGained:
         """The distribution of the points gained, under one assumption. `changing`: the last version
         of a chain, and the points that each of the items with this history is worth.
         """
@@ -355,11 +360,8 @@ class VersionComparison:
             fixed = sum(was_unmet[COUNT : 2 * COUNT]) / total
             broken = (sum(was_met) - sum(was_met[COUNT : 2 * COUNT])) / total
             for points in worths:
-                steps[points] = _one_more(steps.get(points, [1.0]), fixed, broken)
-        found = {0.0: 1.0}
-        for points, shares in steps.items():
-            found = _added(found, points, shares)
-        return found
+                steps[points] = one_more(steps.get(points, [1.0]), fixed, broken)
+        return PointsGained.of(steps)
 
     # ------------------------------------------------------------------------------------------------
     # anchored items
@@ -451,36 +453,6 @@ def _score_models(panel: int, held_out: int, *, are_programs: bool) -> tuple[Pai
     return quiet, *(
         PairModel(sd, rho, panel, held_out, faked=faked) for sd, rho in product(SDS, SHARED)
     )
-
-
-def _one_more(shares: Sequence[float], up: float, down: float) -> list[float]:
-    """The distribution of a number of steps, from the lowest possible to the highest, after one
-    more item that may go a step up or down.
-    """
-    stays = max(1.0 - up - down, 0.0)
-    lower, same, higher = [*shares, 0.0, 0.0], [0.0, *shares, 0.0], [0.0, 0.0, *shares]
-    return [down * a + stays * b + up * c for a, b, c in zip(lower, same, higher, strict=True)]
-
-
-def _added(
-    found: Mapping[float, float], points: float, shares: Sequence[float]
-) -> dict[float, float]:
-    """A distribution of points with that of a number of steps, each worth so many points."""
-    lowest = -(len(shares) // 2)
-    moves = [(points * step, share) for step, share in enumerate(shares, lowest) if share > 0.0]
-    added: dict[float, float] = {}
-    for value, p in found.items():
-        for by, share in moves:
-            place = round(value + by, 9)
-            added[place] = added.get(place, 0.0) + p * share
-    return added
-
-
-def _above_zero(changes: Mapping[float, float], mean: float, var: float) -> float:
-    """P(a discrete part plus a normal one is above 0)."""
-    if var <= _CLOSE:
-        return sum([p for value, p in changes.items() if value + mean > _CLOSE])
-    return sum([p * below((value + mean) / sqrt(var)) for value, p in changes.items()])
 
 
 K = TypeVar("K")

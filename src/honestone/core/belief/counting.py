@@ -514,12 +514,12 @@ def _on_one_grid(
         own = [0.0] * (places[-1] - low + 1)
         for place, (_, mass) in zip(places, row, strict=True):
             own[place - low] += mass
-        cut, masses = _without_tails(convolved(masses, own), tail)
+        cut, masses = without_tails(convolved(masses, own), tail)
         at, first = at + middle, first + low + cut
     return [(at + place * step, mass) for place, mass in enumerate(masses, first) if mass > 0.0]
 
 
-def _without_tails(masses: list[float], tail: float) -> tuple[int, list[float]]:
+def without_tails(masses: list[float], tail: float) -> tuple[int, list[float]]:
     """How many were left out at the start, and the rest."""
     first, last = 0, len(masses)
     while first < last - 1 and masses[first] < tail:

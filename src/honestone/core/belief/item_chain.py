@@ -9,19 +9,36 @@ original, so that one more version costs one more step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from math import prod, sqrt
 from operator import mul, sub
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from honestone.core.belief.assumptions import WorkerModel
+from honestone.core.belief.counting import convolved, without_tails
 from honestone.core.belief.items import ItemModel, Looks
 from honestone.core.belief.memory import ComparisonMemory, Results
-from honestone.core.belief.normal import NODES
+from honestone.core.belief.normal import NODES, below
 
 # How often an edit that destroys the artifact breaks an item that is met.
 ACCIDENT: Final = 0.8
+
+# Points that differ by less are equal.
+_CLOSE: Final = 1e-9
+# Sums of half of the items that are each worked out: always, and where no grid has them.
+_FEW: Final = 729
+_MOST_OF_HALF: Final = 6_561
+# Steps of a grid: of all points, or of what is within so many standard deviations.
+_MOST_STEPS: Final = 1_024
+_DEVIATIONS: Final = 16.0
+# What is less probable is nothing.
+_LEAST: Final = 1e-12
+# Slices of points to a standard deviation of a normal part, where there are more than a few.
+_NARROW: Final = 50.0
 
 COUNT: Final = len(NODES)
 _NODE_WEIGHTS: Final = tuple(weight for _, weight in NODES)
@@ -219,3 +236,145 @@ class EditStep(Struct, frozen=True):
             *[stays_met * m + breaks * u for u, m in both],
             *faked,
         ]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# what all items gained
+
+
+class PointsGained(NamedTuple):
+    """The distribution of the points that yes/no items gained together: of two independent halves,
+    the probability of each sum. It is exact where a grid of whole steps has every sum, and of up to
+    some sixteen items that are worth different points; of more, points are rounded to steps, by
+    which P(gain) is off by less than 0.002.
+    """
+
+    one: Mapping[float, float]
+    other: Mapping[float, float]
+
+    @classmethod
+    def of(cls, steps: Mapping[float, Sequence[float]]) -> PointsGained:
+        """`steps`: by the points that an item is worth, the distribution of how many more of these
+        are met, from the lowest possible number to the highest.
+        """
+        parts = list(steps.items())
+        halves = parts[: len(parts) // 2], parts[len(parts) // 2 :]
+        states = max([prod([len(shares) for _, shares in half]) for half in halves])
+        if states <= _FEW:
+            return cls(*map(_sums_of, halves))
+        if _is_on_grid(list(steps)):
+            return cls(_sums_of(parts), _NOTHING)
+        if states <= _MOST_OF_HALF:
+            return cls(*map(_sums_of, halves))
+        return cls(_rounded_sums(parts), _NOTHING)
+
+    @property
+    def mean(self) -> float:
+        return sum([sum([p * points for points, p in half.items()]) for half in self])
+
+    def above_zero(self, mean: float, var: float) -> float:
+        """P(these points and a normal part are more than 0)."""
+        if var > _CLOSE:
+            width = sqrt(var) / _NARROW
+            one, other = (_in_slices(half, width) for half in self)
+            return sum(
+                [
+                    p * q * below((at + more + mean) / sqrt(var))
+                    for at, p in one
+                    for more, q in other
+                ]
+            )
+        rows = sorted(self.other.items())
+        tails = [*accumulate([p for _, p in reversed(rows)], initial=0.0)][::-1]
+        points = [at for at, _ in rows]
+        return sum(
+            [p * tails[bisect_right(points, _CLOSE - mean - at)] for at, p in self.one.items()]
+        )
+
+
+_NOTHING: Final = {0.0: 1.0}
+NOTHING_GAINED: Final = PointsGained(_NOTHING, _NOTHING)
+
+
+def one_more(shares: Sequence[float], up: float, down: float) -> list[float]:
+    """The distribution of a number of steps, from the lowest possible to the highest, after one
+    more item that may go a step up or down.
+    """
+    stays = max(1.0 - up - down, 0.0)
+    lower, same, higher = [*shares, 0.0, 0.0], [0.0, *shares, 0.0], [0.0, 0.0, *shares]
+    return [down * a + stays * b + up * c for a, b, c in zip(lower, same, higher, strict=True)]
+
+
+def _sums_of(parts: Sequence[tuple[float, Sequence[float]]]) -> dict[float, float]:
+    """Every sum of points, with its probability."""
+    found = dict(_NOTHING)
+    for points, shares in parts:
+        moves = [(points * step, share) for step, share in _moves(shares)]
+        added: dict[float, float] = {}
+        for value, p in found.items():
+            for by, share in moves:
+                place = round(value + by, 9)
+                added[place] = added.get(place, 0.0) + p * share
+        found = added
+    return found
+
+
+def _moves(shares: Sequence[float]) -> list[tuple[int, float]]:
+    """Numbers of steps that have a weight."""
+    return [(step, share) for step, share in enumerate(shares, -(len(shares) // 2)) if share > 0.0]
+
+
+def _is_on_grid(points: Sequence[float]) -> bool:
+    """Whether all of them are multiples of a step of which few make up the whole."""
+    step = 0.0
+    for other in points:
+        while other > _CLOSE:
+            rest = step % other
+            step, other = other, 0.0 if other - rest < _CLOSE else rest
+        if step < 100.0 / _MOST_STEPS:
+            return False
+    return True
+
+
+def _rounded_sums(parts: Sequence[tuple[float, Sequence[float]]]) -> dict[float, float]:
+    """The sums on a grid of so many steps around their mean, which no item's points are less than.
+    That nothing changes is exact; what comes to nothing otherwise is a little more or less.
+    """
+    var = sum([points**2 * _var_of(shares) for points, shares in parts])
+    step = _DEVIATIONS * sqrt(var) / _MOST_STEPS
+    by_steps: dict[int, list[float]] = {}
+    for points, shares in parts:
+        place = max(round(points / step), 1)
+        by_steps[place] = convolved(by_steps.get(place, [1.0]), shares)
+    lowest, found = 0, [1.0]
+    for place, shares in sorted(by_steps.items()):
+        moves = [(one, share) for one, share in _moves(shares) if share > _LEAST]
+        first, last = moves[0][0], moves[-1][0]
+        own = [0.0] * (place * (last - first) + 1)
+        for one, share in moves:
+            own[place * (one - first)] = share
+        cut, found = without_tails(convolved(found, own), _LEAST)
+        lowest += place * first + cut
+    sums = {step * place: share for place, share in enumerate(found, lowest)}
+    stays = prod([shares[len(shares) // 2] for _, shares in parts])
+    rest = max(sums.pop(0.0, 0.0) - stays, 0.0) / 2.0
+    return {**sums, 0.0: stays, -0.25 * step: rest, 0.25 * step: rest}
+
+
+def _var_of(shares: Sequence[float]) -> float:
+    moves = _moves(shares)
+    mean = sum([step * share for step, share in moves])
+    return sum([share * (step - mean) ** 2 for step, share in moves])
+
+
+def _in_slices(points: Mapping[float, float], width: float) -> list[tuple[float, float]]:
+    """Points that are nearly alike as one, by their mean."""
+    if len(points) <= _FEW:
+        return list(points.items())
+    masses: dict[int, float] = {}
+    sums: dict[int, float] = {}
+    for at, p in points.items():
+        place = round(at / width)
+        masses[place] = masses.get(place, 0.0) + p
+        sums[place] = sums.get(place, 0.0) + p * at
+    return [(sums[place] / mass, mass) for place, mass in masses.items() if mass > 0.0]
