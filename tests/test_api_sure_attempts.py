@@ -4,6 +4,7 @@ of judges are, where they can still turn the bar.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -421,3 +422,30 @@ def test_a_suite_without_its_quorum_says_what_a_single_text_says(options: dict[s
     assert suite.verdict == alone.verdict == "inconclusive"
     assert suite.to_dict()["reasons"] == [f"2 cases could not be judged: {why}"]
     assert suite.to_dict()["belief"] is None
+
+
+@pytest.mark.parametrize(("most", "sure"), [(1, None), (8, None), (12, None), (1, 95), (2, 95)])
+def test_a_function_that_judges_has_as_many_calls_at_once_as_are_asked_for(
+    most: int, sure: int | None
+) -> None:
+    """Also where all cases wait for their judges. Each call waits until so many have begun."""
+    at_once = found = 0
+    everyone = asyncio.Event()
+
+    async def judge(request: dict[str, Any]) -> dict[str, Any]:
+        nonlocal at_once, found
+        at_once += 1
+        found = max(found, at_once)
+        if at_once == most:
+            everyone.set()
+        await everyone.wait()
+        at_once -= 1
+        return _all(request, met=True)
+
+    async def target(input: str) -> str:
+        return input
+
+    cases = [{"id": str(n), "input": str(n), "rubric": ["It holds"]} for n in range(24)]
+    options: dict[str, Any] = {} if most == 8 else {"concurrency": most}
+    honestone.run_suite(cases, target=target, judges=[judge], sure=sure, **options)
+    assert found == most

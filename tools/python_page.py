@@ -107,7 +107,7 @@ whole new text of a file.
 
 ```
 
-Functions that block run in threads of their own, several at a time, so they must be safe for that (`concurrency=1` for `run_suite`).
+Functions that block run in threads of their own, so many at a time as `concurrency` says (`run_suite`: 8), so they must be safe for that.
 One that takes too long is given up, not ended: Python cannot end a thread. Nothing that a function said is taken from the record,
 and the contract holds its name alone: whether two runs used the same code, only you know. Functions run in your process; a target
 as a process of its own is `python:MODULE:FUNCTION`.

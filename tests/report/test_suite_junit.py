@@ -32,6 +32,20 @@ def test_failure_error_and_skipped_are_told_apart() -> None:
     }
 
 
+def test_a_case_has_its_probability() -> None:
+    """As the suite has, under the same name; whatever came of it."""
+    doc = every_status()
+    for row, chance in zip(doc["cases"], (0.9, 0.25), strict=False):
+        row["passes"] = chance
+    known = {
+        one.get("name"): {p.get("name"): p.get("value") for p in one.iter("property")}
+        for one in parsed(doc).iter("testcase")
+    }
+    first, second, *others = known.values()
+    assert (first, second) == ({"probability": "0.9"}, {"probability": "0.25"})
+    assert not any(others)
+
+
 def test_counts_add_up() -> None:
     """A CI that reads only the attributes sees the same."""
     suite = parsed(every_status())

@@ -395,7 +395,14 @@ class _Work:
                 used.append((str(self._request.target), self._target.identity))
             for note in contacts(self._workspace, used):
                 self._observer.note(note)
-            panel = make_panel(self._seats, store, self._meter, plan.options)
+            limit = self._workspace.settings.limits.get("concurrency")
+            panel = make_panel(
+                self._seats,
+                store,
+                self._meter,
+                plan.options,
+                concurrency=None if limit is None else int(limit),
+            )
             gate_only = plan.scorer if self._request.gate_only else None
             evaluator = evaluator_for(plan.rubric, plan.checker, panel, gate_only=gate_only)
             identity = self._claimed_identity(store)

@@ -569,7 +569,9 @@ def make_panel(
     *,
     fallback: Seat | None = None,
     holdouts: Sequence[Seat] = (),
+    concurrency: int | None = None,
 ) -> Panel:
+    """`concurrency`: calls at once of a judge that does not say itself how many it takes (8)."""
     from honestone.engine.judging.panel import Panel
 
     return Panel(
@@ -582,6 +584,7 @@ def make_panel(
         fallback=fallback,
         require_evidence=options.evidence == "require",
         oldest_reply=oldest_reply(options),
+        concurrency=concurrency or 8,
     )
 
 

@@ -26,7 +26,7 @@ from honestone.app.remote.order import code_here, described
 from honestone.app.remote.record import started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite
 from honestone.app.suites.cases import case_work
-from honestone.app.suites.plan import SuitePlan, run_concurrency
+from honestone.app.suites.plan import SuitePlan, calls_at_once, run_concurrency
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.running.side_run import SideRun
 from honestone.app.workspace import Workspace, this_person
@@ -270,7 +270,7 @@ class SuiteSession:
         started = started_of(store, run)
         meter = plan.judging.meter(plan.workspace.settings, calls=started.limits.get("calls") or 0)
         reserve_in(store, run, meter, at_a_time=at_a_time, from_start=True)
-        panel = make_panel(plan.seats, store, meter, plan.judging)
+        panel = make_panel(plan.seats, store, meter, plan.judging, concurrency=calls_at_once(plan))
         records, asked = dict[str, CaseRecord](), dict[str, str]()
 
         def add(event: Event) -> None:

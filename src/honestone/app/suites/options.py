@@ -38,7 +38,7 @@ PromptNames: TypeAlias = Annotated[
 Concurrency: TypeAlias = Annotated[
     int | None,
     Option(
-        "Cases at a time, on all machines together. [8; with --remote as many as runners take]",
+        "Cases at a time, on all machines together, and calls of a judge that does not say how many it takes. [8; with --remote as many as runners take]",
         min=1,
         max=1000,
     ),

@@ -427,6 +427,14 @@ def run_concurrency(plan: SuitePlan) -> int | None:
     return asked or (None if limit is None else int(limit))
 
 
+def calls_at_once(plan: SuitePlan) -> int | None:
+    """How many calls of a judge that does not say so itself are under way at once; None where nothing
+    is said of that.
+    """
+    said = (plan.request.runner_concurrency, run_concurrency(plan))
+    return min((one for one in said if one), default=None)
+
+
 def as_column(plan: SuitePlan, name: str) -> SuitePlan:
     """The same plan as one column of a table, under a name of its own in the record."""
     return replace(plan, subject=replace(plan.subject, note=f"column {name}"))

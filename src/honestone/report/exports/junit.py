@@ -49,7 +49,9 @@ LONGEST_OUTPUT: Final = 4000
 
 
 class _Test(Struct, frozen=True, kw_only=True):
-    """One testcase: `message` says in a line why it did not pass, `details` the rest."""
+    """One testcase: `message` says in a line why it did not pass, `details` the rest; `known` are
+    properties.
+    """
 
     classname: str
     name: str
@@ -57,6 +59,7 @@ class _Test(Struct, frozen=True, kw_only=True):
     message: str = ""
     details: str = ""
     seconds: float = 0.0
+    known: Sequence[tuple[str, str]] = ()
 
 
 class _Suite(Struct, frozen=True):
@@ -186,12 +189,9 @@ def _sure(belief: BeliefDoc | None) -> list[tuple[str, str]]:
     """How sure a verdict is, as properties; with a baseline also that this side is better."""
     if belief is None:
         return []
-    found = {
-        "probability": belief.probability,
-        "better": belief.better,
-        "worse": belief.worse,
-    }
-    return [(name, repr(one)) for name, one in found.items() if isinstance(one, float)]
+    found = {"better": belief.better, "worse": belief.worse}
+    sides = [(name, repr(one)) for name, one in found.items() if isinstance(one, float)]
+    return [*_probability(belief.probability), *sides]
 
 
 def _known(
@@ -289,7 +289,12 @@ def _case_test(case: CaseDoc, suite: str) -> _Test:
         message=messages.get(outcome, f"{case.status}: {why}"),
         details="\n".join(_case_details(case)) if outcome in ("failure", "error") else "",
         seconds=_seconds(case),
+        known=_probability(case.probability),
     )
+
+
+def _probability(known: float | None) -> list[tuple[str, str]]:
+    return [] if known is None else [("probability", repr(float(known)))]
 
 
 def _seconds(case: CaseDoc) -> float:

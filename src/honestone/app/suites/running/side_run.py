@@ -14,7 +14,7 @@ from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.run_figures import RunFigures
 from honestone.app.suites.cases import case_work
-from honestone.app.suites.plan import SuitePlan
+from honestone.app.suites.plan import SuitePlan, calls_at_once
 from honestone.app.suites.subject import SuiteSubject
 from honestone.app.suites.sure import asked_by_need, asking_of
 from honestone.core.errors import UsageError
@@ -150,7 +150,9 @@ class SideRun(Struct, kw_only=True, eq=False):
         and `known` are those of `case_work`.
         """
         plan = self.plan
-        panel = panel or make_panel(plan.seats, self.store, self.meter, plan.judging)
+        panel = panel or make_panel(
+            plan.seats, self.store, self.meter, plan.judging, concurrency=calls_at_once(plan)
+        )
         work = case_work(
             plan,
             self.store,

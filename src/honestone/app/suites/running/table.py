@@ -19,7 +19,13 @@ from honestone.app.doors.results import DocumentResult
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.suites.costs import suite_cost
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, as_column, unread_artifact
+from honestone.app.suites.plan import (
+    SuitePlan,
+    SuiteRequest,
+    as_column,
+    calls_at_once,
+    unread_artifact,
+)
 from honestone.app.suites.planning import plan_columns
 from honestone.app.suites.running.run import SuiteResult, judge_again, run_suite
 from honestone.app.suites.running.side_run import SideRun, unfinished
@@ -261,7 +267,9 @@ class TableRun(Struct, kw_only=True, eq=False):
 
     async def _work(self) -> None:
         plan = next(iter(self.columns.values())).plan
-        panel = make_panel(plan.seats, self.store, self.meter, plan.judging)
+        panel = make_panel(
+            plan.seats, self.store, self.meter, plan.judging, concurrency=calls_at_once(plan)
+        )
         everyone = asyncio.Semaphore(max(_under_way(side.plan) for side in self.columns.values()))
         of_target = {
             side.plan.target_name: asyncio.Semaphore(_at_target(side.plan))
