@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
 from math import exp, prod
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -88,6 +88,10 @@ class _Version(Struct):
     answers: list[_Answers] = field(default_factory=list)
     base: str | None = None
     aimed: frozenset[Key] = frozenset()
+
+
+# What is believed of items by its identity, what a judge said of them before, and its answer.
+_Alike: TypeAlias = tuple[int, Looks, bool]
 
 
 class Beliefs:
@@ -211,21 +215,24 @@ class Beliefs:
             return
         logs = {}
         held_out = judge >= self._panel
-        updated: dict[Key, dict[int, ItemBelief]] = {key: {} for key in votes}
         before = {key: entry.looks.get(key, {}).get(judge, Looks()) for key in votes}
-        # Many items have the same history, and before an edit all kinds of worker believe alike.
-        same: dict[tuple[int, Looks, bool], tuple[ItemBelief, float]] = {}
+        # Many items have the same history, and then what is believed of them is one.
+        places = {key: (id(entry.items[key]), before[key], yes) for key, yes in votes.items()}
+        firsts = {place: entry.items[key] for key, place in places.items()}
+        updated: dict[_Alike, dict[int, ItemBelief]] = {place: {} for place in firsts}
+        # Before an edit all kinds of worker believe alike.
+        same: dict[_Alike, tuple[ItemBelief, float]] = {}
         for index in self._item_bank.weights:
-            seen, total = self._item_bank.models[index].judges.seen, 0.0
-            for key, yes in votes.items():
-                belief, looks = entry.items[key][index], before[key]
-                place = (id(belief), looks, yes)
-                if place not in same:
-                    same[place] = seen(belief, looks, held_out=held_out, yes=yes)
-                updated[key][index], one = same[place]
-                total += one
-            logs[index] = total
-        entry.items.update(updated)
+            seen, found = self._item_bank.models[index].judges.seen, {}
+            for place, beliefs in firsts.items():
+                _, looks, yes = place
+                own = (id(beliefs[index]), looks, yes)
+                if own not in same:
+                    same[own] = seen(beliefs[index], looks, held_out=held_out, yes=yes)
+                updated[place][index], found[place] = same[own]
+            # Item by item, since the last digits of a sum depend on its order.
+            logs[index] = sum([found[place] for place in places.values()])
+        entry.items.update({key: updated[place] for key, place in places.items()})
         for key, yes in votes.items():
             now = Looks(before[key].yes + yes, before[key].no + (not yes))
             entry.looks[key] = {**entry.looks.get(key, {}), judge: now}
@@ -602,17 +609,21 @@ def _items_before(
     """
     beliefs: dict[Key, dict[int, ItemBelief]] = {}
     same: dict[tuple[int, int, int], ItemBelief] = {}
+    alike: dict[tuple[int, int], dict[int, ItemBelief]] = {}
     for key, believed in old.items.items():
         if key in new.aimed:
             continue
-        beliefs[key] = {}
-        for index in bank.weights:
-            base, version = believed[index], new.items[key][index]
-            place = (index, id(base), id(version))
-            if place not in same:
-                model, edits = bank.models[index]
-                same[place] = model.before(base, version, edits)
-            beliefs[key][index] = same[place]
+        later = new.items[key]
+        both = id(believed), id(later)
+        if both not in alike:
+            own = alike[both] = {}
+            for index in bank.weights:
+                place = (index, id(believed[index]), id(later[index]))
+                if place not in same:
+                    model, edits = bank.models[index]
+                    same[place] = model.before(believed[index], later[index], edits)
+                own[index] = same[place]
+        beliefs[key] = alike[both]
     return beliefs
 
 
@@ -646,13 +657,17 @@ def _changed(
     alike stay so; members may share a belief, and differ in what edits do to it.
     """
     same: dict[tuple[int, int, bool], B] = {}
+    alike: dict[tuple[int, bool], dict[int, B]] = {}
     changed: dict[Key, dict[int, B]] = {}
     for key, believed in beliefs.items():
-        hit, own = key in aimed, {}
-        for index in bank.weights:
-            place = (index, id(believed[index]), hit)
-            if place not in same:
-                same[place] = edited(index, believed[index], hit)
-            own[index] = same[place]
-        changed[key] = own
+        hit = key in aimed
+        both = id(believed), hit
+        if both not in alike:
+            own = alike[both] = {}
+            for index in bank.weights:
+                place = (index, id(believed[index]), hit)
+                if place not in same:
+                    same[place] = edited(index, believed[index], hit)
+                own[index] = same[place]
+        changed[key] = alike[both]
     return changed
