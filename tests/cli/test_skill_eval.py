@@ -531,3 +531,19 @@ def test_recorded_outputs_cannot_tell_two_sides_apart(desk: Desk) -> None:
     result = desk.run(*words, "--baseline", "without")
     assert result.is_refusal and "both sides would be the same" in result.err
     assert desk.run(*words).code == 0
+
+
+def test_a_baseline_under_another_contract_is_refused_before_anything_is_spent(
+    kitchen: Desk,
+) -> None:
+    """Runs of skills, too; `--across-contracts` compares all the same."""
+    agent = cook(kitchen)
+    _, first = run(kitchen, agent, "old", "without")
+    file = kitchen.folder / "orders" / "task_suite.yaml"
+    file.write_text(file.read_text().replace("hot soup", "warm soup", 1))
+    before = agent.count()
+    refused, _ = run(kitchen, agent, "new", first["run"])
+    assert refused.is_refusal and "under different contracts" in refused.err
+    assert agent.count() == before
+    _, found = run(kitchen, agent, "new", first["run"], "--across-contracts")
+    assert found["verdict"] and agent.count() > before

@@ -11,12 +11,13 @@ from msgspec import Struct
 from honestone.app.doors.results import DocumentResult
 from honestone.app.judging.measured.known_noise import noise_of_cases
 from honestone.app.suites.options import require_gates
+from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.subject import find_run_summary
 from honestone.app.workspace import Workspace
 from honestone.core.belief.cases.sides import better_than
 from honestone.core.errors import ContractMismatch, StoreError, UsageError
 from honestone.core.events import Started, SuiteStarted
-from honestone.core.judging.contract import Contract, ContractDocument, differences
+from honestone.core.judging.contract import ContractDocument, differences
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.record.case_belief import Chances
 from honestone.core.record.summary import RunSummary
@@ -75,17 +76,18 @@ def compare_summaries(
     )
 
 
-def require_same_contract(
-    store: Store, before: RunSummary, contract: Contract, cases: Mapping[str, str]
-) -> None:
-    """Raises ContractMismatch where a run that was not begun yet would be judged in another way than
-    its baseline. `cases`: the contract of each that will be run.
+def require_same_contract(plan: SuitePlan, store: Store, before: RunSummary) -> None:
+    """Before anything is spent. Raises ContractMismatch where a run that was not begun yet would be
+    judged in another way than its baseline, and nothing says that this is wanted.
     """
+    if plan.request.across_contracts:
+        return
+    cases = {case.id: plan.contract_of(case) for case in plan.chosen}
     # Only a difference is worth reading the other contract from the store, to say it in words.
-    if _contract_changes(before, contract.id, cases, None):
+    if _contract_changes(before, plan.contract.id, cases, None):
         then = _contract_of(store, before)
-        both = None if then is None else (then, contract.document)
-        _refuse(_contract_changes(before, contract.id, cases, both))
+        both = None if then is None else (then, plan.contract.document)
+        _refuse(_contract_changes(before, plan.contract.id, cases, both))
 
 
 def _refuse(changed: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.suites.comparing.baseline import BaselineCache, KnownBaseline, RunsAsCache
-from honestone.app.suites.comparing.compare import compare_summaries
+from honestone.app.suites.comparing.compare import compare_summaries, require_same_contract
 from honestone.app.suites.costs import skill_cost
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.running.side_run import SideRun
@@ -132,6 +132,7 @@ class SkillRun(Struct, frozen=True, kw_only=True):
         """The baseline where it need not be run. Says what the whole will cost."""
         plan = self.plan
         if baseline.summary is not None:
+            require_same_contract(plan, self.store, baseline.summary)
             self._say_cost(sides=1, cached=0)
             return KnownBaseline(results=baseline.summary.tasks, run=baseline.summary.run)
         known = None if plan.judging.fresh else self._cache.find(self._key(baseline))

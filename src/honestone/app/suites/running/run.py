@@ -155,8 +155,10 @@ def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecor
         from honestone.app.suites.comparing.skill_run import SkillRun
 
         return SkillRun(plan=plan, store=store, observer=observer).to_end(baseline)
-    if baseline is not None and baseline.summary and not plan.request.across_contracts:
-        _require_same_contract(plan, store, baseline.summary)
+    if baseline is not None and baseline.summary:
+        from honestone.app.suites.comparing.compare import require_same_contract
+
+        require_same_contract(plan, store, baseline.summary)
     if baseline is not None and baseline.is_same:
         note = (
             f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself"
@@ -215,14 +217,6 @@ def _asks_the_same(plan: SuitePlan, last: SuiteRecord) -> bool:
         and len(last.cases[case.id].produced) >= (1 if case.stops_at_pass else case.attempts)
         for case in wanted
     )
-
-
-def _require_same_contract(plan: SuitePlan, store: Store, before: RunSummary) -> None:
-    """Before anything is spent."""
-    from honestone.app.suites.comparing.compare import require_same_contract
-
-    cases = {case.id: plan.contract_of(case) for case in plan.chosen}
-    require_same_contract(store, before, plan.contract, cases)
 
 
 def _baseline_of(plan: SuitePlan, store: Store) -> Baseline | None:
