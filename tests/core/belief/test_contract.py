@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from honestone.core.belief.contract import ContractModel, Moments, Odds
+from honestone.core.belief.counting import CountedContract, reached
 from honestone.core.belief.normal import Atom, below, density
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric
@@ -205,3 +206,36 @@ def test_a_move_of_one_criterion_reaches_the_groups_above_it() -> None:
     moved, overall = contract.moved(criteria, {"a": 10})
     assert (moved["a"].mean, moved["g"].mean) == (60, 55)
     assert overall.mean == pytest.approx(50 + 5 / 3)
+
+
+@st.composite
+def grouped(draw: st.DrawFn) -> Rubric:
+    """Yes/no criteria in groups without bars, two deep, some with floors of their own."""
+    names = iter(range(9))
+
+    def leaf() -> Criterion:
+        more = draw(st.sampled_from(({}, {"required": True}, {"floor": 50})))
+        items = [f"i{n}" for n in range(draw(st.integers(1, 2)))]
+        return checklist(f"c{next(names)}", items, weight=draw(st.integers(1, 3)), **more)
+
+    inner = group("inner", leaf(), leaf(), weight=draw(st.integers(1, 3)))
+    outer = group("outer", inner, leaf(), weight=draw(st.integers(1, 3)))
+    return rubric(outer, leaf(), threshold=draw(st.sampled_from((0, 40, 75, 100))))
+
+
+@given(grouped(), st.lists(st.floats(0.01, 0.99), min_size=8, max_size=8))
+def test_groups_without_bars_count_as_what_is_in_them(of: Rubric, drawn: list[float]) -> None:
+    found = CountedContract.of(of)
+    if found is None:  # a grid that is too fine
+        return
+    met = dict(zip([key for key, _ in of.questions()], drawn, strict=False))
+    counted = reached(found.shape, found.parts_by_history(lambda key: key), met)
+    by_bars = ContractModel(of, margin=0.0).probability(dict(met))
+    assert counted == pytest.approx(by_bars, abs=1e-9)
+
+
+def test_a_group_with_a_bar_is_no_count() -> None:
+    children = [yes_no("a"), yes_no("b")]
+    assert CountedContract.of(rubric(group("g", *children), yes_no("c"))) is not None
+    for bar in ({"floor": 60}, {"required": True}, {"negate": True}):  # type: dict[str, object]
+        assert CountedContract.of(rubric(group("g", *children, **bar), yes_no("c"))) is None

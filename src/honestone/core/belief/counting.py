@@ -3,7 +3,8 @@
 Most rubrics are flat lists of such items. Their scores lie on a grid of whole steps, many items
 have the same probability, and most of a distribution's tail is nothing; that makes an exact answer
 some hundred times cheaper than `contract`, which knows every kind of rubric. Where the grid would be
-too fine, or a rubric has anchors, penalties, groups or negations, `CountedContract.of` gives None.
+too fine, or a rubric has anchors, penalties, negations or groups with bars, `CountedContract.of`
+gives None.
 `summed` is for those: parts that are alike are added as one, and many unequal ones on a grid.
 """
 
@@ -90,20 +91,19 @@ class CountedContract(Struct, frozen=True):
     @classmethod
     def of(cls, rubric: Rubric) -> CountedContract | None:
         """None where this form does not fit."""
-        if not all(map(_is_counted, rubric.criteria)):
+        leaves = list(_leaves(rubric, rubric.criteria, None, Fraction(1)))
+        if not all(_is_counted(one.criterion) for one in leaves):
             return None
-        total = sum((one.weight for one in rubric.criteria), Fraction(0))
-        worths = [one.weight / total / len(one.items) for one in rubric.criteria]
-        grid = lcm(*[worth.denominator for worth in worths])
-        states = prod([len(one.items) + 1 for one in rubric.criteria])
+        grid = lcm(*[one.worth.denominator for one in leaves])
+        states = prod([len(one.criterion.items) + 1 for one in leaves])
         if grid > _FINEST or (grid > _EXACT and states <= _MOST_SUMS):
             return None
         parts: list[tuple[PartShape, tuple[Key, ...]]] = []
         free: dict[int, list[Key]] = {}
-        for one, worth in zip(rubric.criteria, worths, strict=True):
+        for one, worth, floor in leaves:
             step = int(worth * grid)
             keys = tuple((one.id, item.id) for item in one.items)
-            least = _least(rubric.floor_of(one, None) * len(keys), required=one.required)
+            least = _least(floor * len(keys), required=one.required)
             if least:
                 parts.append((PartShape(step, least), keys))
             else:
@@ -286,6 +286,30 @@ class _Reach:
             if missing < most:
                 total += chance * self._tails[max(missing, 0)]
         return total
+
+
+class _Leaf(NamedTuple):
+    """A criterion whose items count by themselves: what one of them is worth, of 1, and its floor."""
+
+    criterion: Criterion
+    worth: Fraction
+    floor: Fraction
+
+
+def _leaves(
+    rubric: Rubric, criteria: Sequence[Criterion], parent: str | None, share: Fraction
+) -> Iterator[_Leaf]:
+    """The criteria, with those of a group in its place. A group with a bar of its own, or that is
+    turned round, is left as it is, and is no leaf that can be counted.
+    """
+    total = sum([one.weight for one in criteria], Fraction(0))
+    for one in criteria:
+        own = share * one.weight / total if total > 0 else share
+        floor = rubric.floor_of(one, parent)
+        if one.children and one.weight > 0 and not (floor or one.required or one.negate):
+            yield from _leaves(rubric, one.children, one.id, own)
+        else:
+            yield _Leaf(one, own / max(len(one.items), 1), floor)
 
 
 def _is_counted(criterion: Criterion) -> bool:

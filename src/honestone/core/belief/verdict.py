@@ -219,8 +219,11 @@ def shape_of(rubric: Rubric) -> RubricShape:
 
 
 def is_count(rubric: Rubric) -> bool:
-    """Whether what a rubric asks is a plain count of items that are answered yes or no."""
-    return shape_of(rubric).counted is not None
+    """Whether what a rubric asks is a plain count of items that are answered yes or no, without
+    groups.
+    """
+    is_flat = not any(one.children for one in rubric.criteria)
+    return is_flat and shape_of(rubric).counted is not None
 
 
 # What a belief remembers of all answers together.
