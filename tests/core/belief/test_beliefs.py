@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.belief.assumptions import QUIET_FLIP, QUIET_SD
+from honestone.core.belief import assumptions
+from honestone.core.belief.assumptions import QUIET_FLIP, QUIET_SD, item_bank
 from honestone.core.belief.beliefs import Beliefs
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Key, Rubric
@@ -45,6 +46,53 @@ def test_noise_is_learned_from_the_votes() -> None:
     for judge in JUDGES:
         lists.see("v0", judge, look(judge, answers))
     assert QUIET_FLIP - 1e-9 <= lists.noise["flip"] < 0.05
+
+
+@pytest.mark.parametrize("are_programs", [True, False])
+def test_no_assumption_is_given_up_before_a_vote_speaks_against_it(are_programs: bool) -> None:
+    bank = item_bank(are_programs=are_programs).fresh()
+    before = dict(bank.weights)
+    bank.learn(dict.fromkeys(before, -8.0))
+    assert bank.weights == pytest.approx(before)
+
+
+ONE_LIST = rubric(checklist("a", "stuvwxyz"), threshold=87, floor=0)
+
+
+def _probabilities(seed: int, flip: float) -> list[float]:
+    """What is believed after each look at a text that is edited seven times. Judges misread `flip` of
+    the items, and again what they misread before.
+    """
+    rng, found, version = random.Random(seed), beliefs(ONE_LIST), "v0"
+    truth = {item: rng.random() < 0.5 for item in "stuvwxyz"}
+    edits = dict.fromkeys(truth, 0)
+    stated = []
+    for turn in range(10):
+        judge = JUDGES[turn % 3]
+        answers = {
+            item: met != (random.Random(f"{seed} {judge} {item} {edits[item]}").random() < flip)
+            for item, met in truth.items()
+        }
+        found.see(version, judge, look(judge, {"a": answers}))
+        stated.append(found.probability(version))
+        if turn < 7:
+            aim = rng.choice(sorted(truth))
+            found.edit(version, f"v{turn + 1}", ("a",), [("a", aim)])
+            version = f"v{turn + 1}"
+            truth[aim] = truth[aim] or rng.random() < 0.6
+            edits[aim] += 1
+    return stated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flip", [0.0, 0.05, 0.15])
+def test_what_is_given_up_changes_no_probability_by_more_than_a_few_points(
+    monkeypatch: pytest.MonkeyPatch, flip: float
+) -> None:
+    stated = [_probabilities(seed, flip) for seed in range(2)]
+    monkeypatch.setattr(assumptions, "FORGOTTEN", 0.0)
+    for seed, found in enumerate(stated):
+        assert found == pytest.approx(_probabilities(seed, flip), abs=0.03)
 
 
 def test_votes_carry_over_to_what_an_edit_did_not_touch() -> None:
