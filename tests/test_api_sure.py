@@ -303,7 +303,7 @@ def test_what_is_expected_of_the_verdict_is_as_sure_as_the_looks_at_it(
     found = honestone.run_suite(given, target=echo, judges=[judges.named("a")]).to_dict()
     assert found["verdict"] == ("pass" if is_right else "fail")
     belief = found["belief"]
-    assert belief["rests_on"] == [{"kind": "looks", "judge": "a()", "looks": 6}]
+    assert belief["rests_on"] == [{"kind": "looks", "judge": "a()", "looks": 6, "alike": 0}]
     assert 0.5 < belief["probability"] < 0.95 if is_right else belief["probability"] < 0.01
 
 

@@ -176,6 +176,38 @@ def test_a_table_is_a_test_a_case(desk: Path, more: tuple[str, ...]) -> None:
     assert len(asked(desk)) == 5
 
 
+@pytest.mark.parametrize(("most", "end"), [(None, "3 passed"), (2, "2 passed, 1 error")])
+@pytest.mark.parametrize("more", [(), ("-n", "2")])
+def test_a_suite_under_sure_has_its_gate(
+    most: int | None, end: str, more: tuple[str, ...], desk: Path
+) -> None:
+    """Each case more likely passes than not: whether that is sure enough is a test of its own, and ends
+    as `honestone eval` does.
+    """
+    (desk / "j.py").write_text(
+        "count = 0\n"
+        "def judge(request):\n"
+        "    global count\n"
+        "    count += 1\n"
+        "    answer = {'met': True, 'suggestion': str(count)}\n"
+        "    return {'criteria': {one['id']: answer for one in request['criteria']}}\n"
+    )
+    limit, bar = ("", 90) if most is None else (f"max_looks: {most}\n", 99.9)
+    (desk / "suite.yaml").write_text(
+        f"suite: 1\nsure: {bar}\n{limit}target: 'cmd:cat'\nrubric: [It holds]\n"
+        "cases: [{id: a, input: one}, {id: b, input: two}]\n"
+    )
+    done = run(desk, "suite.yaml", "--honestone-judge", "python:j.py:judge", *more)
+    assert end in done.stdout and "traceback" not in done.stdout.lower(), done.stdout
+    shown = honestone(desk, "show", "last", "--json")
+    assert done.returncode == (0 if shown["verdict"] == "pass" else 1)
+    if most is not None:
+        assert "ERROR suite.yaml::gate - UNDECIDED: suite.yaml; " in done.stdout
+        assert " sure that at least 2 of 2 cases pass, asked: 99.9%" in " ".join(
+            done.stdout.split()
+        )
+
+
 def test_a_broken_suite_is_said(desk: Path) -> None:
     """At collection, with the place."""
     (desk / "suite.yaml").write_text("suite: 1\ncases: [{id: a, input: b, cheks: []}]\n")

@@ -5,7 +5,7 @@
 
     $ pytest suite.yaml --honestone-target claude
 
-A case is a test: failed fails; target-error and inconclusive are errors of its set-up, for nothing
+A case is a test, and so is the gate of a suite under `sure`: failed fails; target-error and inconclusive are errors of its set-up, for nothing
 was found out about the output; skipped is skipped. The chosen cases of a suite are one run, made
 when the first of them is needed, as `honestone eval` makes it. Processes of pytest-xdist share it:
 one makes it, the others wait.
@@ -21,7 +21,7 @@ import pytest
 
 if TYPE_CHECKING:
     from honestone.app.doors.given import GivenRubric, Judges
-    from honestone.app.suites.running.once import Cases
+    from honestone.app.suites.running.once import FoundOut
     from honestone.core.errors import HonestoneError
     from honestone.core.judging.rubric import Rubric
     from honestone.formats.source import SuiteSource
@@ -106,7 +106,7 @@ def pytest_runtest_makereport(
     """pytest asks an item for its words only where the test itself failed, not its set-up."""
     report = yield
     if (
-        isinstance(item, CaseItem)
+        isinstance(item, _SuiteItem)
         and call.excinfo is not None
         and isinstance(call.excinfo.value, CouldNotBeJudged)
     ):
@@ -240,7 +240,7 @@ class SuiteFile(pytest.File):
     """A suite file: one test a case, one run for all."""
 
     _source: SuiteSource
-    _found: Cases | HonestoneError | None = None
+    _found: FoundOut | HonestoneError | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         from honestone.core.errors import HonestoneError
@@ -254,6 +254,8 @@ class SuiteFile(pytest.File):
             raise self.CollectError(_error_text(error)) from None
         for case in self._source.suite.cases:
             yield CaseItem.from_parent(self, name=case.id)
+        if self._source.suite.sure is not None:
+            yield GateItem.from_parent(self, name="gate")
 
     def _read_with_permission(self) -> SuiteSource:
         """A suite with code of its own. Raises UsageError where no person trusts it."""
@@ -262,10 +264,8 @@ class SuiteFile(pytest.File):
 
         return read_with_permission(self.path, JudgingOptions(), ())
 
-    def case(self, id: str) -> list[tuple[str, CaseDoc]]:
-        """The results of a case, by columns. The first that is asked for runs all that were chosen.
-        Raises HonestoneError.
-        """
+    def found(self) -> FoundOut:
+        """The first that asks runs all cases that were chosen. Raises HonestoneError."""
         from honestone.core.errors import HonestoneError, Interrupted
 
         if self._found is None:
@@ -277,9 +277,9 @@ class SuiteFile(pytest.File):
                 self._found = error
         if isinstance(self._found, HonestoneError):
             raise self._found
-        return self._found[id]
+        return self._found
 
-    def _shared_run(self) -> Cases:
+    def _shared_run(self) -> FoundOut:
         from honestone.app.suites.running.once import run_once
 
         shared = Path(vars(self.config).get("workerinput", {}).get("honestone", ""))
@@ -287,12 +287,12 @@ class SuiteFile(pytest.File):
             return self._run()
         return run_once(shared, str(self.path), self._run)
 
-    def _run(self) -> Cases:
+    def _run(self) -> FoundOut:
         from honestone.app.doors.quiet import Quiet
         from honestone.app.judging.judging_options import JudgingOptions
         from honestone.app.suites.choice import CaseChoice
         from honestone.app.suites.plan import SuiteRequest
-        from honestone.app.suites.running.once import cases_of
+        from honestone.app.suites.running.once import found_by
         from honestone.app.suites.running.table import evaluate_columns
         from honestone.app.workspace import Workspace
         from honestone.system.event_loop import run_blocking
@@ -305,7 +305,7 @@ class SuiteFile(pytest.File):
             for item in self.session.items
             if isinstance(item, CaseItem) and item.path == self.path
         ]
-        is_whole = len(set(chosen)) == len(self._source.suite.cases)
+        is_whole = len(set(chosen)) in (0, len(self._source.suite.cases))
         here = Path.cwd()
         request = SuiteRequest(
             suite=self.path.relative_to(here) if self.path.is_relative_to(here) else self.path,
@@ -314,24 +314,72 @@ class SuiteFile(pytest.File):
             choice=CaseChoice() if is_whole else CaseChoice(ids=tuple(chosen)),
             target=self.config.getoption("--honestone-target"),
         )
-        return cases_of(
+        return found_by(
             run_blocking(lambda: evaluate_columns(Workspace.at(Path()), request, Quiet()))
         )
 
 
-class CaseItem(pytest.Item):
+class _SuiteItem(pytest.Item):
+    """Something that a run of a suite finds out."""
+
+    def found(self) -> FoundOut:
+        from honestone.core.errors import HonestoneError
+
+        assert isinstance(self.parent, SuiteFile)
+        try:
+            return self.parent.found()
+        except HonestoneError as error:
+            raise CouldNotBeJudged(_error_text(error)) from None
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Its own words, and in the short summary why it failed."""
+        if not isinstance(excinfo.value, CaseFailed | CouldNotBeJudged):
+            return super().repr_failure(excinfo, style)
+        found = excinfo.getrepr(style="value")
+        if found.reprcrash is not None:
+            found.reprcrash.message = excinfo.value.why
+        return found
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, self.name
+
+
+class GateItem(_SuiteItem):
+    """What the cases come to together, of a suite that says how sure that has to be."""
+
+    _failed: list[tuple[str, str]]
+
+    def setup(self) -> None:
+        verdicts = self.found().verdicts
+        for one in verdicts:
+            _note_belief(self, one.belief, None if one.belief is None else one.belief.probability)
+        said = [
+            (
+                one.verdict,
+                "\n".join([one.words, *one.reasons]),
+                "; ".join([one.words, *one.reasons]),
+            )
+            for one in verdicts
+        ]
+        self._failed = [(text, why) for verdict, text, why in said if verdict == "fail"]
+        for verdict, text, why in said:
+            if verdict == "inconclusive" and not self._failed:
+                raise CouldNotBeJudged(text, why)
+        if all(verdict == "skipped" for verdict, _, _ in said):
+            pytest.skip(said[0][2])
+
+    def runtest(self) -> None:
+        for text, why in self._failed:
+            raise CaseFailed(text, why)
+
+
+class CaseItem(_SuiteItem):
     """One case. It is judged in the set-up, so that only a verdict on the output is a failure."""
 
     _open: list[tuple[str, CaseDoc]]
 
     def setup(self) -> None:
-        from honestone.core.errors import HonestoneError
-
-        assert isinstance(self.parent, SuiteFile)
-        try:
-            found = self.parent.case(self.name)
-        except HonestoneError as error:
-            raise CouldNotBeJudged(_error_text(error)) from None
+        found = self.found().cases[self.name]
         for _, case in found:
             _note_lonely(self, case.warnings)
             _note_belief(self, case.belief, case.probability)
@@ -348,18 +396,6 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         if self._has_failed:
             raise CaseFailed(*_misses_and_why(self._open))
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The case's own words, and in the short summary why it failed."""
-        if not isinstance(excinfo.value, CaseFailed | CouldNotBeJudged):
-            return super().repr_failure(excinfo, style)
-        found = excinfo.getrepr(style="value")
-        if found.reprcrash is not None:
-            found.reprcrash.message = excinfo.value.why
-        return found
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, self.name
 
 
 def _misses_and_why(found: list[tuple[str, CaseDoc]]) -> tuple[str, str]:

@@ -46,6 +46,26 @@ def test_a_case_has_its_probability() -> None:
     assert not any(others)
 
 
+def test_a_suite_under_sure_has_its_gate() -> None:
+    """Of each case alone a CI would see no more than which outcome is likelier."""
+    doc = every_status()
+    gates = []
+    for target in (None, 0.95):
+        doc["belief"] = {
+            "probability": 0.7,
+            "target": target,
+            "looks": 4,
+            "max_looks": None,
+            "decided": None,
+            "undecided": False,
+            "more_looks": None,
+            "rests_on": [],
+            "sentence": "70% sure",
+        }
+        gates.append([one.get("name") for one in parsed(doc).iter("testcase")].count("gate"))
+    assert gates == [0, 1]
+
+
 def test_counts_add_up() -> None:
     """A CI that reads only the attributes sees the same."""
     suite = parsed(every_status())

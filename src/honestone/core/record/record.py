@@ -535,11 +535,10 @@ class SuiteRecord:
     def own_verdict(self) -> Verdict:
         """The verdict of its cases alone, without a baseline."""
         tally = self.tally
-        found = judge_suite(
-            tally.rates, least=self.started.min_pass_rate, is_cut_short=tally.is_cut_short
-        )
-        if self.started.sure is not None:
-            found = believed(found, self.bar_belief)
+        belief = None if self.started.sure is None else self.bar_belief
+        # What is believed is about the cases that were not asked, too.
+        is_cut_short, least = tally.is_cut_short and belief is None, self.started.min_pass_rate
+        found = believed(judge_suite(tally.rates, least=least, is_cut_short=is_cut_short), belief)
         left_out = len(self.started.left_out)
         if found.outcome is not Outcome.PASS or not left_out:
             return found

@@ -1,8 +1,8 @@
 """Reports as JUnit XML, for the test tab of a CI.
 
 Of artifacts: one suite an artifact, one testcase an item, and one for the gate. Of a suite's run:
-one testcase a case, and one for the gate where a baseline or a pass rate decides; when that passes,
-a case that did not is `skipped`. `failure` is what failed or is not met, `error` what could not be
+one testcase a case, and one for the gate where a baseline, a pass rate or `sure` decides; when that
+passes, a case that did not is `skipped`. `failure` is what failed or is not met, `error` what could not be
 judged, `skipped` what does not apply or was not run.
 """
 
@@ -158,14 +158,17 @@ def _suite_tests(report: SuiteReport) -> _Suite:
         for case in doc.cases
     ]
     suite = _Suite(doc.name, outline, (_case_test(case, doc.name) for case in report.cases), known)
-    if doc.compared is None and doc.least_rate in (None, 1):
+    is_asked_on = doc.belief is not None and doc.belief.target is not None
+    if doc.compared is None and doc.least_rate in (None, 1) and not is_asked_on:
         return suite
     gate = _suite_gate(doc)
     return (suite.forgiven if gate.outcome == "passed" else suite).ending_with(gate)
 
 
 def _suite_gate(doc: SuiteReportDoc) -> _Test:
-    """The verdict as a case, where a baseline or a rate decides and not each case by itself."""
+    """The verdict as a case, where a baseline, a rate or a probability decides and not each case by
+    itself.
+    """
     reasons = [line(one) for one in doc.reasons]
     lost = doc.compared.regressions if doc.compared is not None else []
     if lost:
