@@ -95,3 +95,11 @@ def test_of_three_hundred_unequal_items_few_sums_are_worked_out() -> None:
     assert sum(found.one.values()) == pytest.approx(1.0, abs=1e-6)
     means = [points * (up - down) for points, ((up, down),) in items.items()]
     assert found.mean == pytest.approx(sum(means), rel=0.02)
+
+
+@pytest.mark.parametrize("unlikely", [0.0, 1e-20, 1e-11, 1e-6])
+def test_of_many_items_that_are_nearly_certain_few_sums_are_worked_out(unlikely: float) -> None:
+    items = {points: [(unlikely, unlikely / 2)] for points in unequal(40, 2)}
+    found = gained(items)
+    assert len(found.one) * len(found.other) < 200_000
+    assert found.above_zero(0.0, 0.0) == pytest.approx(40 * unlikely, rel=1e-3, abs=1e-9)

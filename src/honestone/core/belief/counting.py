@@ -163,13 +163,16 @@ def reached(shape: CountShape, parts: Sequence[PartHistories[H]], met: Mapping[H
         if not own.chances:
             return 0.0
         steps.append(own)
+    if len(steps) == 1:
+        first, step, chances = steps[0]
+        return min(sum(chances[max(-((first - shape.least) // step), 0) :]), 1.0)
     # The two halves are added up, and only the tail of both together.
     middle = len(steps) // 2
     before, after = steps[:middle], steps[middle:]
     if max(_states(before), _states(after)) <= _MOST_SUMS:
         return min(_reached_by_sums(before, after, shape.least), 1.0)
-    first, second = (reduce(_with, half, _NOTHING) for half in (before, after))
-    return min(_Reach(first, second, shape.least).with_steps(0), 1.0)
+    half, other = (reduce(_with, half, _NOTHING) for half in (before, after))
+    return min(_Reach(half, other, shape.least).with_steps(0), 1.0)
 
 
 def _states(parts: Sequence[Counts]) -> int:
@@ -198,7 +201,9 @@ def _met_of(histories: PartHistories[H], met: Mapping[H, float]) -> Counts:
     first: int = 0
     found: Sequence[float] = (1.0,)
     for own, count in histories:
-        start, chances = binomial(count, met[own])
+        chance = met[own]
+        # One item is not looked up: there are many of those.
+        start, chances = (0, (1.0 - chance, chance)) if count == 1 else binomial(count, chance)
         first += start
         found = chances if len(found) == 1 else convolved(found, chances)
     return Counts(first, 1, found)
@@ -353,6 +358,9 @@ def _log_ways(count: int, chosen: int) -> float:
 def convolved(left: Sequence[float], right: Sequence[float]) -> list[float]:
     if len(left) < len(right):
         left, right = right, left
+    if len(right) == 2:  # one more item, which is most of all
+        no, yes = right
+        return [no * a + yes * b for a, b in zip((*left, 0.0), (0.0, *left), strict=True)]
     size = len(left)
     product = [0.0] * (size + len(right) - 1)
     is_empty = True

@@ -35,6 +35,8 @@ _MOST_OF_HALF: Final = 6_561
 # Steps of a grid: of all points, or of what is within so many standard deviations.
 _MOST_STEPS: Final = 1_024
 _DEVIATIONS: Final = 16.0
+# How often the largest item fits into the grid at least.
+_LARGEST: Final = 8.0
 # What is less probable is nothing.
 _LEAST: Final = 1e-12
 # Slices of points to a standard deviation of a normal part, where there are more than a few.
@@ -341,7 +343,9 @@ def _rounded_sums(parts: Sequence[tuple[float, Sequence[float]]]) -> dict[float,
     That nothing changes is exact; what comes to nothing otherwise is a little more or less.
     """
     var = sum([points**2 * _var_of(shares) for points, shares in parts])
-    step = _DEVIATIONS * sqrt(var) / _MOST_STEPS
+    # Where all of it is nearly certain, no item takes many steps.
+    largest = max([points for points, _ in parts])
+    step = max(_DEVIATIONS * sqrt(var), _LARGEST * largest) / _MOST_STEPS
     by_steps: dict[int, list[float]] = {}
     for points, shares in parts:
         place = max(round(points / step), 1)
