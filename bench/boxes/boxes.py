@@ -13,17 +13,18 @@ without, by the same seeds, and prints what that does to verdicts and to their p
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import sqrt
 
 from box_loops import LOOP_WORLDS, LoopWorld, driven
+from box_scales import SCALE_WORLDS, ScaleJudges, ScaleWorld
 from box_worlds import LARGE, WORLDS, Judges, Text, World
 
 from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.judging.ballot import Ballot, Mark
-from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
 from honestone.core.judging.scorecard import Outcome
 from honestone.core.loop.state import Result
 
@@ -72,8 +73,7 @@ def run(world: World, seed: int, *, in_parts: bool = False) -> Ended:
     """
     text = world.text(seed)
     judges = Judges(world, text, seed)
-    of = rubric(text, BARS[seed % len(BARS)])
-    looking = Looking(rubric=of, judges=[AskedLook(id=name) for name in judges.names])
+    looking = looking_at(rubric(text, BARS[seed % len(BARS)]), judges.names)
     whole = len(text.truth)
     price = 0.0
 
@@ -85,21 +85,47 @@ def run(world: World, seed: int, *, in_parts: bool = False) -> Ended:
         for name in wanted:
             price += size(part) / size(())
             number = len(looking.looks.get(name, ())) + 1
-            id = name if number == 1 else f"{name}#{number}"
             marks = {
                 (f"i{item}", f"i{item}"): Mark(answer)
                 for item, answer in enumerate(judges.look(name, number))
                 if not part or f"i{item}" in part
             }
-            draw_of = name if number > 1 else None
-            looking.add(name, Ballot(judge=id, marks=marks, draw_of=draw_of, asked=part))
+            looking.add(name, ballot(name, number, marks, part))
+    return end_of(looking, price, is_good=text.is_good)
+
+
+def run_scale(world: ScaleWorld, seed: int) -> Ended:
+    """The same for a text with criteria on a scale."""
+    text = world.text(seed)
+    judges = ScaleJudges(world, text, seed)
+    looking = looking_at(text.rubric(BARS[seed % len(BARS)]), judges.names)
+    while wanted := looking.next_looks():
+        for name in wanted:
+            number = len(looking.looks.get(name, ())) + 1
+            looking.add(name, ballot(name, number, judges.look(name, number)))
+    return end_of(looking, float(looking.count), is_good=text.is_good)
+
+
+def looking_at(of: Rubric, names: Sequence[str]) -> Looking:
+    return Looking(rubric=of, judges=[AskedLook(id=name) for name in names])
+
+
+def ballot(
+    name: str, number: int, marks: Mapping[Key, Mark], asked: tuple[str, ...] = ()
+) -> Ballot:
+    """What a judge answers the `number`-th time."""
+    id, draw_of = (name, None) if number == 1 else (f"{name}#{number}", name)
+    return Ballot(judge=id, marks=marks, draw_of=draw_of, asked=asked)
+
+
+def end_of(looking: Looking, price: float, *, is_good: bool) -> Ended:
     belief = looking.belief
     assert belief is not None and belief.outcome is not None
     is_pass = belief.outcome is Outcome.PASS
     return Ended(
         outcome=belief.outcome,
         stated=belief.probability if is_pass else 1.0 - belief.probability,
-        is_so=text.is_good if is_pass else not text.is_good,
+        is_so=is_good if is_pass else not is_good,
         looks=looking.count,
         price=price,
     )
@@ -174,13 +200,13 @@ class Table:
     together: list[Ended] = field(default_factory=list)
     missed: bool = False
 
-    def add(self, name: str, ended: Sequence[Ended], *, is_shared: bool) -> None:
-        """`is_shared`: judges share errors, which are not seen from inside."""
+    def add(self, name: str, ended: Sequence[Ended], *, is_seen: bool) -> None:
+        """`is_seen`: marks can show how judges err. Errors that they share are not seen from inside."""
         bins = by_bin(ended)
         is_met = all(one is None or one.holds for one in bins)
-        verdict = ("yes" if is_met else "no") if not is_shared else "labels only"
+        verdict = ("yes" if is_met else "no") if is_seen else "labels only"
         print(row(name, ended, bins, verdict), flush=True)
-        if not is_shared:
+        if is_seen:
             self.together += ended
             self.missed = self.missed or not is_met
 
@@ -225,21 +251,27 @@ def main() -> int:
     heads = " | ".join(f"stated / so at {100 * low:.0f}-{100 * high:.0f}" for low, high in BINS)
     print(f"| world | pass | fail | open | looks | {heads} | holds |")
     print("| --- " * (6 + len(BINS)) + "|")
-    first, texts, loops = options.seed, Table(), Table()
+    first, texts, scales, loops = options.seed, Table(), Table(), Table()
     for world in WORLDS:
         if options.only in world.name:
             ended = [run(world, seed) for seed in range(first, first + options.runs)]
-            texts.add(world.name, ended, is_shared=world.shared > 0)
+            texts.add(world.name, ended, is_seen=world.shared <= 0)
     if texts.together:
         texts.end("all without shared errors")
+    for scale in SCALE_WORLDS:
+        if options.only in scale.name:
+            ended = [run_scale(scale, seed) for seed in range(first, first + options.runs)]
+            scales.add(scale.name, ended, is_seen=scale.is_seen)
+    if scales.together:
+        scales.end("scale: all whose errors can be seen")
     for loop in LOOP_WORLDS:
         if options.only in loop.name:
             last = first + max(options.runs // FEWER_LOOPS, 1)
             ended = [run_loop(loop, seed) for seed in range(first, last)]
-            loops.add(loop.name, ended, is_shared=loop.of.shared > 0)
+            loops.add(loop.name, ended, is_seen=loop.of.shared <= 0)
     if loops.together:
         loops.end("improve: all without shared errors")
-    return 1 if texts.missed or loops.missed else 0
+    return 1 if texts.missed or scales.missed or loops.missed else 0
 
 
 if __name__ == "__main__":

@@ -284,6 +284,33 @@ def test_a_refusal_on_a_scale_always_counts() -> None:
     assert found.refusal("v0", [look("h0", {"a": 20})]) == 0
 
 
+@pytest.mark.parametrize("of_each", [False, True])
+@pytest.mark.parametrize("start", [(0, 100, 50), (75, 75, 100)])
+def test_full_marks_of_all_judges_reach_a_bar_at_the_top(
+    start: tuple[int, int, int], *, of_each: bool
+) -> None:
+    """It was under 1 % sure, whatever they marked. An edit that brings more than most do, or a misread
+    mark before it, does not rule out that judges hardly err.
+    """
+    criteria = [percent(name) for name in "abc"]
+    of = rubric(*criteria, threshold=0, floor=100) if of_each else rubric(*criteria, threshold=100)
+    found, last = beliefs(of), "v0"
+    marks = dict(zip("abc", start, strict=True))
+    found.see("v0", "p0", look("p0", marks))
+    for number, name in enumerate("abc"):
+        then = f"v{number + 1}"
+        found.edit(last, then, (name,), ())
+        marks, last = marks | {name: 100}, then
+        if number < 2:
+            found.see(then, "p1", look("p1", marks))
+    assert found.probability("v1") < 0.05
+    for judge in JUDGES:
+        found.see(last, judge, look(judge, marks))
+    assert found.probability(last) >= 0.95
+    found.see(last, "h0", look("h0", marks | {"a": 75}))
+    assert found.probability(last) < 0.5
+
+
 def test_what_the_edits_of_a_worker_do_is_learned() -> None:
     """After edits that fixed nothing, the next one is expected to fix less than the first was."""
     found = beliefs(rubric(checklist("c", EIGHT), threshold=100))

@@ -8,7 +8,7 @@ saw it coming.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 from itertools import product
@@ -42,6 +42,8 @@ PROGRAMS_DECEIVED: Final = 0.1
 # before it goes: with 3e-3, three of five went at the first look, whatever that said, and judges
 # who happened to err late were taken for ones that do not err.
 FORGOTTEN: Final = 3e-4
+# The least weight of one that is never given up.
+LEAST_WEIGHT: Final = 1e-6
 
 # How often an edit makes an unmet item that it was given only look met, and how probable each is
 # before the first vote: some workers hardly ever do.
@@ -107,10 +109,15 @@ M = TypeVar("M")
 
 
 class Bank(Generic[M]):
-    """Assumptions and how probable each is, by the votes so far: `priors` before the first."""
+    """Assumptions and how probable each is, by the votes so far: `priors` before the first. The
+    numbers `lasting` are of those that are never given up.
+    """
 
-    def __init__(self, models: Sequence[M], priors: Sequence[float] = ()) -> None:
+    def __init__(
+        self, models: Sequence[M], priors: Sequence[float] = (), lasting: Collection[int] = ()
+    ) -> None:
         self.models = models
+        self._lasting = lasting
         shares = priors or [1.0] * len(models)
         total = sum(shares)
         self.weights: dict[int, float] = {
@@ -139,7 +146,13 @@ class Bank(Generic[M]):
         top = max(logs.values())
         raised = {index: weight * exp(logs[index] - top) for index, weight in self.weights.items()}
         total = sum(raised.values())
-        likely = {index: weight for index, weight in raised.items() if weight > FORGOTTEN * total}
+        for index in self._lasting:
+            raised[index] = max(raised[index], LEAST_WEIGHT * total)
+        likely = {
+            index: weight
+            for index, weight in raised.items()
+            if weight > FORGOTTEN * total or index in self._lasting
+        }
         left = sum(likely.values())
         self.weights = {index: weight / left for index, weight in likely.items()}
 

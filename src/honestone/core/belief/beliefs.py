@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
-from math import exp, prod
+from math import exp, inf, prod
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -28,11 +28,14 @@ from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
 from honestone.core.belief.counting import CountedContract, binomial, counts_of, reached
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom, bits
+from honestone.core.belief.scale_marks import NEAR_A_LEVEL, NearLevel, at_levels
 from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, headroom
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Item, Key, Rubric
 from honestone.core.judging.scorer import is_na, share, share_of
 
+# What no code rules out is at least so probable.
+LEAST_CHANCE: Final = 1e-12
 # Points that an edit brings an anchored criterion on average, where there is room.
 GAIN: Final = 10.0
 # Points that each other criterion that judges mark loses on average.
@@ -108,11 +111,16 @@ class Beliefs:
         held_out: Sequence[str],
         scales: Sequence[ScoreModel] = (),
     ) -> None:
-        self.contract = ContractModel(rubric)
+        self.contract = ContractModel.for_edits(rubric)
         self._counted = CountedContract.of(rubric)
         self._numbers = {judge: number for number, judge in enumerate([*panel, *held_out])}
         self._panel = len(panel)
-        self._score_bank = Bank(scales or score_models(len(panel), len(held_out)))
+        # Only judges that hardly err can show that full marks are reached. One misread mark, or an
+        # edit that did more than most, does not rule them out.
+        self._score_bank = Bank(
+            scales or score_models(len(panel), len(held_out)),
+            lasting=(0,) if self.contract.wants_full_marks else (),
+        )
         self._item_bank = item_bank(are_programs=True).fresh()
         self._are_programs = True
         self._questions = dict(rubric.questions())
@@ -344,7 +352,8 @@ class Beliefs:
             if met not in chances:
                 chances[met] = self.contract.probability(self._odds(entry, one, other))
             total += weight * chances[met]
-        return min(total, 1.0)
+        # What is improbable by marks is not impossible, as what code found is.
+        return min(max(total, 0.0 if entry.known else LEAST_CHANCE), 1.0)
 
     def _members(self) -> list[tuple[int, int, float]]:
         """What may be so of scores and of yes/no items, by their numbers, with the weight of both.
@@ -410,6 +419,7 @@ class Beliefs:
 
     def _odds(self, entry: _Version, score_member: int, item_member: int) -> dict[Key, Odds | None]:
         odds: dict[Key, Odds | None] = {}
+        full = _with_full_marks(entry) if self.contract.wants_full_marks else ()
         for key in self._questions:
             is_bad = key in self._bad
             if entry.away.get(key, 0) > 0:
@@ -419,6 +429,8 @@ class Beliefs:
                 odds[key] = 1.0 - met if is_bad else met
             elif key in entry.scores:
                 atoms = entry.scores[key][score_member].atoms
+                if key in full:
+                    atoms = at_levels(atoms, (NearLevel(100.0, 100.0 - NEAR_A_LEVEL, inf),))
                 odds[key] = tuple([Atom(w, 100.0 - m, v) for w, m, v in atoms]) if is_bad else atoms
             else:
                 odds[key] = (Atom(1.0, entry.known[key] or 0.0, 0.0),)
@@ -548,6 +560,13 @@ def _unseen(
     return _Version(
         scores=dict.fromkeys(anchored, first_score), items=dict.fromkeys(yes_no, first_item)
     )
+
+
+def _with_full_marks(entry: _Version) -> set[Key]:
+    """The items on a scale that a look at the version gave full marks. What is near these is at them:
+    else a bar there would be out of reach.
+    """
+    return {key for one in entry.answers for key, vote in one.votes.items() if vote >= 100.0}
 
 
 def _counted_chances(

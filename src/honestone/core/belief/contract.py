@@ -9,6 +9,7 @@ what is below a floor cut off. The arithmetic of criteria and groups is that of 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import cached_property
 from math import inf, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
@@ -91,6 +92,11 @@ class ContractModel:
             w * _anchored_share(c) for w, c in zip(weights, rubric.criteria, strict=True)
         ) / sum(weights)
         self.threshold = self._aim(float(rubric.threshold * 100), anchored)
+        bars = {node.id: node.bar for node in _all(self.top)}
+        # Whether a bar is at the top of a scale, so that nothing is above it.
+        self.wants_full_marks = (anchored > 0 and self.threshold >= 100.0) or any(
+            bars[one.id] >= 100.0 and _anchored_share(one) > 0 for one, _ in rubric.walk()
+        )
         numbers: dict[Hashable, int] = {}
         marked = {
             one.id
@@ -101,6 +107,12 @@ class ContractModel:
         self._shapes = {
             node.id: numbers.setdefault(node.shape, len(numbers)) for node in _all(self.top)
         }
+
+    @classmethod
+    def for_edits(cls, rubric: Rubric) -> ContractModel:
+        """With the margin that edits aim for. Full marks can be reached where a bar asks for them."""
+        found = cls(rubric)
+        return cls(rubric, keeps_points=True) if found.wants_full_marks else found
 
     def _node(self, rubric: Rubric, criterion: Criterion, parent: str | None) -> ContractNode:
         judged = _anchored_share(criterion)
@@ -140,6 +152,11 @@ class ContractModel:
     def has_bars(self) -> bool:
         """Whether anything but the score of the whole has a bar."""
         return any(node.bar > 0 or node.required for node in _all(self.top))
+
+    @cached_property
+    def floors(self) -> frozenset[float]:
+        """The bars of criteria in points, as marks of an item would reach them."""
+        return frozenset([100.0 - one.bar if one.negate else one.bar for one in _all(self.top)])
 
     def scores(self, odds: Mapping[Key, Odds | None]) -> list[Atom]:
         """What the whole scores, in points, where every bar is met: each score with its probability.

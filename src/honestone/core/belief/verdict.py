@@ -33,6 +33,7 @@ from honestone.core.belief.scale_marks import (
     ScoredItems,
     scored_by_error,
 )
+from honestone.core.belief.scales.rounding import with_rounding
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
 from honestone.core.judging.rubric import Anchors, Item, Key, Rubric
 from honestone.core.judging.scorer import is_na, share, share_of
@@ -603,13 +604,10 @@ class TextBelief:
         """What is believed of anchored items, under each assumption about the judges' scores."""
         if not self._anchored:
             return [(1.0, {})]
-        levels = self._shape.levels
-        return scored_by_error(
-            {
-                key: ScaleSeen.of(levels[key], self._points.get(key, {}).values())
-                for key in self._anchored
-            }
-        )
+        levels, contract = self._shape.levels, self._shape.contract
+        marks = {key: self._points.get(key, {}).values() for key in self._anchored}
+        plain = scored_by_error({key: ScaleSeen.of(levels[key], of) for key, of in marks.items()})
+        return with_rounding(plain, marks, levels, contract.floors, contract.threshold)
 
 
 class _Place(NamedTuple):
