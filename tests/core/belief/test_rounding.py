@@ -70,6 +70,13 @@ def test_full_marks_of_all_judges_stay_a_pass(count: int, bar: int) -> None:
     assert chance(scales(count, bar, 0), 100, judges=3) >= 0.95
 
 
+@pytest.mark.parametrize("mark", [0, 20, 25, 40, 50, 60, 75, 80, 100])
+def test_one_mark_of_one_judge_may_be_of_any_step(mark: int) -> None:
+    """Where many assumptions are alike, none of them is much of the whole."""
+    for bar in (60, 75, 100):
+        assert 0.0 < chance(scales(1, bar, 0), mark, judges=1) < 1.0
+
+
 MARKS = st.lists(
     st.sampled_from((0.0, 20.0, 40.0, 50.0, 60.0, 75.0, 100.0)), min_size=0, max_size=5
 )

@@ -49,8 +49,8 @@ APART: Final = 13.0
 TRUTHS: Final = (0.0, *[2.5 + 5.0 * number for number in range(20)], 100.0)
 # Items whose truth is told apart on both sides of the bar of the whole.
 FEW: Final = 2
-# What is less probable does not count.
-_HARDLY: Final = 0.07
+# What is less probable than this part of the likeliest does not count.
+_HARDLY: Final = 0.2
 _LEAST: Final = 1e-9
 
 # Items by which rounding is found out, where there are more.
@@ -163,9 +163,9 @@ K = TypeVar("K")
 
 def _without_rest(shares: Mapping[K, float]) -> dict[K, float]:
     """Without what is hardly likely, and with the same sum."""
-    whole = sum(shares.values())
-    likely = {one: share for one, share in shares.items() if share > _HARDLY * whole}
-    more = whole / sum(likely.values())
+    least = _HARDLY * max(shares.values())
+    likely = {one: share for one, share in shares.items() if share >= least}
+    more = sum(shares.values()) / sum(likely.values())
     return {one: share * more for one, share in likely.items()}
 
 
