@@ -381,6 +381,20 @@ def test_judges_that_say_the_same_of_everything_are_a_dead_metric() -> None:
     assert result(state) is Result.METRIC_DEAD and len(state.rounds) == 7
 
 
+def test_full_marks_that_no_edit_moves_are_passed_and_no_dead_metric() -> None:
+    """Seven edits of a text that all judges give full marks cannot raise them: what is sure enough
+    when no edit follows is PASSED.
+    """
+    of = rubric(*[percent(name) for name in "abcd"], threshold=75, floor=60)
+    rising = [(25, 25, 50, 25), (100, 25, 50, 25), (100, 100, 50, 25), (100, 100, 100, 25)]
+    marks = [*rising, *[(100, 100, 100, 100)] * 15]
+    looks = {f"v{n}": dict(zip("abcd", one, strict=True)) for n, one in enumerate(marks)}
+    versions = [f"v{number}" for number in range(1, 19)]
+    state = scene(looks, versions, of=of, panel=("p0", "p1"), holdouts=("h0",), kind="model").play()
+    assert result(state) is Result.PASSED, end(state).reason
+    assert len(state.rounds) == 11
+
+
 def test_a_dead_metric_that_only_witnesses_refuse_is_unconfirmed() -> None:
     """What the panel always likes and the held-out judges never do."""
     of = rubric(yes_no("good"), yes_no("more"), threshold=50, floor=0)

@@ -384,7 +384,6 @@ class Belief(msgspec.Struct, frozen=True):
             _look_at_baseline(state)
             or _resolve_round(state)
             or _certify(state, is_last=False)
-            or (_stop(state) if state.is_dead else None)
             or _propose(state)
             or _certify(state, is_last=True)
             or _compare(state)
@@ -538,6 +537,7 @@ def _propose(state: BeliefState) -> Propose | None:
         or len(state.rounds) >= limits.rounds
         or state.rounds.stale >= limits.patience
         or state.is_idle
+        or state.is_dead
     ):
         return None
     if state.needs_witness and state.calls_left - 1 < (RESERVE if state.holdouts else 0):
@@ -692,9 +692,9 @@ def _next_witness(state: BeliefState, version: str) -> str:
 
 def _compare(state: BeliefState) -> Ask | None:
     """Use a call that is left over for another look at the original or at the version that may be
-    delivered. None where it is clear enough which is better.
+    delivered. None where it is clear enough which is better, and where marks tell nothing.
     """
-    if not state.needs_witness or not state.judges or state.calls_left <= 0:
+    if not state.needs_witness or not state.judges or state.calls_left <= 0 or state.is_dead:
         return None
     seen = still_open(state, LOOKS_TO_COMPARE + 1)
     if seen is None or state.failures(seen) >= TRIES:
