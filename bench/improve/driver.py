@@ -14,7 +14,7 @@ from worlds import World, near
 
 from honestone.core.belief.assumptions import QUIET_SD
 from honestone.core.belief.beliefs import Beliefs
-from honestone.core.belief.scores import ScoreModel
+from honestone.core.belief.scales.scores import ScoreModel
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.errors import UsageError
 from honestone.core.events import (

@@ -12,7 +12,7 @@ from honestone.core.belief.errors import MODELS as ERROR_MODELS
 from honestone.core.belief.errors import JudgeAnswers
 from honestone.core.belief.items import LEAK, START_MET, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import NODES, below
-from honestone.core.belief.scores import OWN, WITNESS_LOAD, witness_load
+from honestone.core.belief.scales.scores import OWN, WITNESS_LOAD, witness_load
 
 Votes = list[tuple[int, bool]]
 PANEL = 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from honestone.core.belief.counting import sum_of_parts
 from honestone.core.belief.normal import Atom, merged
-from honestone.core.belief.scale_marks import DescribedLevels, at_levels, near_levels
+from honestone.core.belief.scales.marks import DescribedLevels, at_levels, near_levels
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Rubric

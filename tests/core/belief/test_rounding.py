@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.belief.test_levels import chance, scales
 
-from honestone.core.belief.scale_marks import (
+from honestone.core.belief.scales.marks import (
     NO_MARK,
     STARTS,
     DescribedLevels,

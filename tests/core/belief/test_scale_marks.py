@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.core.strategies import percent, rubric
 
 from honestone.core.belief.normal import Atom
-from honestone.core.belief.scale_marks import (
+from honestone.core.belief.scales.marks import (
     NO_MARK,
     NO_MARKS,
     SDS,
@@ -23,7 +23,7 @@ from honestone.core.belief.scale_marks import (
     log_density,
     truth_by,
 )
-from honestone.core.belief.scores import Component, ScoreModel, belief_of
+from honestone.core.belief.scales.scores import Component, ScoreModel, belief_of
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Mark
 

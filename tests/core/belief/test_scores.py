@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.belief.scores import (
+from honestone.core.belief.scales.scores import (
     OWN,
     START_MEAN,
     START_SD,

@@ -20,7 +20,7 @@ from honestone.core.belief.contract import ContractModel, Odds
 from honestone.core.belief.counting import CountShape, PartHistories, PartShape, Summand, summed
 from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.belief.normal import Atom
-from honestone.core.belief.scale_marks import ItemMarks, log_density, truth_by
+from honestone.core.belief.scales.marks import ItemMarks, log_density, truth_by
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import NOT_APPLICABLE, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric

@@ -16,7 +16,7 @@ from math import exp
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from honestone.core.belief.items import BROKEN, EditRates, ItemModel
-from honestone.core.belief.scores import ScoreModel
+from honestone.core.belief.scales.scores import ScoreModel
 
 # The parts of a judge's error that the panel is assumed to share.
 SHARED: Final = (0.2, 0.5)

@@ -28,8 +28,8 @@ from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
 from honestone.core.belief.counting import CountedContract, binomial, counts_of, reached
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom, bits
-from honestone.core.belief.scale_marks import NEAR_A_LEVEL, NearLevel, at_levels
-from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, headroom
+from honestone.core.belief.scales.marks import NEAR_A_LEVEL, NearLevel, at_levels
+from honestone.core.belief.scales.scores import ASIDE, ScoreBelief, ScoreModel, headroom
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Item, Key, Rubric
 from honestone.core.judging.scorer import is_na, share, share_of

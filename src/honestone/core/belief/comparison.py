@@ -41,7 +41,7 @@ from honestone.core.belief.item_chain import (
 )
 from honestone.core.belief.items import FAKED, ItemModel, Looks
 from honestone.core.belief.memory import ComparisonMemory
-from honestone.core.belief.score_chain import Gain, PairModel, ScoreChain, ScoreNode, gain_of
+from honestone.core.belief.scales.chain import Gain, PairModel, ScoreChain, ScoreNode, gain_of
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric
 from honestone.core.judging.scorer import is_na, share_of

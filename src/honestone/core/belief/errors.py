@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from honestone.core.belief.normal import NODES, below, bits
-from honestone.core.belief.scores import witness_load
+from honestone.core.belief.scales.scores import witness_load
 
 
 class Misreads(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from honestone.core.belief.normal import NODES, below
-from honestone.core.belief.scores import OWN, witness_load
+from honestone.core.belief.scales.scores import OWN, witness_load
 
 START_MET: Final = 0.5
 # How often an item that only looks met is read as met by a judge that the edit did not aim at.

@@ -25,7 +25,7 @@ from honestone.core.belief.counting import (
 )
 from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers, NextAnswer
 from honestone.core.belief.normal import Atom
-from honestone.core.belief.scale_marks import (
+from honestone.core.belief.scales.marks import (
     NO_MARK,
     DescribedLevels,
     MarksOfOne,

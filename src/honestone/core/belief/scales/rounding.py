@@ -17,7 +17,7 @@ from operator import mul
 from typing import Final, TypeAlias, TypeVar
 
 from honestone.core.belief.normal import Atom, below
-from honestone.core.belief.scale_marks import (
+from honestone.core.belief.scales.marks import (
     NEGLIGIBLE,
     SHARED,
     STARTS,
@@ -25,7 +25,7 @@ from honestone.core.belief.scale_marks import (
     MarksOfOne,
     ScoredItems,
 )
-from honestone.core.belief.scores import OWN, Row
+from honestone.core.belief.scales.scores import OWN, Row
 from honestone.core.judging.rubric import Key
 
 # Steps that judges may round to, in points, each with its probability before the first mark.

@@ -19,7 +19,7 @@ from math import exp, inf, log, pi, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
 from honestone.core.belief.normal import Atom, below, cut
-from honestone.core.belief.scores import OWN, START_MEAN, START_SD
+from honestone.core.belief.scales.scores import OWN, START_MEAN, START_SD
 from honestone.core.judging.rubric import Item, Key
 
 # Points that a judge's look at an item is assumed to be off by.

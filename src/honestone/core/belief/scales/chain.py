@@ -10,7 +10,7 @@ from typing import NamedTuple
 from honestone.core.belief.assumptions import WHOLE, WorkerModel
 from honestone.core.belief.items import FAKED
 from honestone.core.belief.memory import ComparisonMemory, Results
-from honestone.core.belief.scores import (
+from honestone.core.belief.scales.scores import (
     AIMED,
     ASIDE,
     SHARED_VAR,
