@@ -704,8 +704,8 @@ def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(
     assert resumed.json["resumed"] is True
     assert resumed.json["run"] in result.err
     assert (ready.folder / "note.md").read_text().endswith("A pear.\nMy farewell.\n")
-    assert judge.calls == asked + 2 == 4, (
-        "the new version, and once more before the end: as without the interruption"
+    assert judge.calls == asked + 3 == 5, (
+        "the new version, and twice more before the end: as without the interruption"
     )
     assert len(ready.run("runs", "--json").json) == 1
 

@@ -81,7 +81,7 @@ def test_row_14_an_improvement_can_be_shown_again_in_every_format(ready: Desk) -
     assert {k: v for k, v in shown.items() if k not in varying} == {
         k: v for k, v in first.json.items() if k not in varying
     }
-    assert shown["usage"]["judge_calls"] == judge.calls == 4
+    assert shown["usage"]["judge_calls"] == judge.calls == 5
     assert shown["usage"]["this_process"]["judge_calls"] == 0
     for form in ("text", "markdown"):
         out = ready.run("show", "--format", form)
