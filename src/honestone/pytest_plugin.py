@@ -350,23 +350,23 @@ class GateItem(_SuiteItem):
     _failed: list[tuple[str, str]]
 
     def setup(self) -> None:
-        verdicts = self.found().verdicts
-        for one in verdicts:
+        sides = self.found().verdicts
+        for one in sides:
             _note_belief(self, one.belief, None if one.belief is None else one.belief.probability)
-        said = [
+        rows = [
             (
                 one.verdict,
                 "\n".join([one.words, *one.reasons]),
                 "; ".join([one.words, *one.reasons]),
             )
-            for one in verdicts
+            for one in sides
         ]
-        self._failed = [(text, why) for verdict, text, why in said if verdict == "fail"]
-        for verdict, text, why in said:
+        self._failed = [(text, why) for verdict, text, why in rows if verdict == "fail"]
+        for verdict, text, why in rows:
             if verdict == "inconclusive" and not self._failed:
                 raise CouldNotBeJudged(text, why)
-        if all(verdict == "skipped" for verdict, _, _ in said):
-            pytest.skip(said[0][2])
+        if all(verdict == "skipped" for verdict, _, _ in rows):
+            pytest.skip(rows[0][2])
 
     def runtest(self) -> None:
         for text, why in self._failed:

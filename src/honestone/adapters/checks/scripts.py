@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from honestone.adapters.checks import code
 from honestone.adapters.checks.check_input import Setting, Subject, finding
+from honestone.adapters.checks.code_reads import code_reads
 from honestone.adapters.checks.grading import exit_words, last_words_of
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
-from honestone.core.checking.code_reads import code_reads
 from honestone.core.checking.script import OddReply, Script, grade, scripts_of, transforms_of
 from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.json_value import Json

@@ -429,10 +429,10 @@ def run_concurrency(plan: SuitePlan) -> int | None:
 
 def calls_at_once(plan: SuitePlan) -> int | None:
     """How many calls of a judge that does not say so itself are under way at once; None where nothing
-    is said of that.
+    limits them.
     """
-    said = (plan.request.runner_concurrency, run_concurrency(plan))
-    return min((one for one in said if one), default=None)
+    limits = (plan.request.runner_concurrency, run_concurrency(plan))
+    return min((one for one in limits if one), default=None)
 
 
 def as_column(plan: SuitePlan, name: str) -> SuitePlan:

@@ -71,7 +71,7 @@ def with_rounding(
     floors: frozenset[float],
     threshold: float,
 ) -> list[tuple[float, ScoredItems]]:
-    """What is believed of the items if judges round, beside what is believed if they do not (`plain`).
+    """What is believed of the items if judges round, and what is believed if they do not (`plain`).
     Bars are in points.
     """
     of_items = {key: tuple(sorted([one.marks for one in of])) for key, of in marks.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from honestone.core.checking.code_reads import code_reads
+from honestone.adapters.checks.code_reads import code_reads
 from honestone.core.checking.script import Script
 
 IN_FILE = Script(language="python", file="grade.py", function="grade")
