@@ -13,17 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.core.strategies import checklist, group, percent, rubric, yes_no
 
-from honestone.core.belief import counting, scale_marks, verdict
+from honestone.core.belief import counting, verdict
 from honestone.core.belief.contract import ContractModel, Odds
 from honestone.core.belief.counting import CountShape, PartHistories, PartShape, Summand, summed
 from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.belief.normal import Atom
+from honestone.core.belief.scales import marks as scale_marks
 from honestone.core.belief.scales.marks import ItemMarks, log_density, truth_by
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import NOT_APPLICABLE, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric
+
+from ..strategies import checklist, group, percent, rubric, yes_no
 
 SIZE = 300
 # Products of two probabilities that a look at 300 items may take: as many as 20 ms has room for.
