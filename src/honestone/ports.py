@@ -1027,6 +1027,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     store: StoreSettings = field(default_factory=StoreSettings)
 
     @property
+    def concurrency(self) -> int | None:
+        """`concurrency` of `[limits]`: how much runs at once, where the command does not say."""
+        limit = self.limits.get("concurrency")
+        return None if limit is None else int(limit)
+
+    @property
     def words(self) -> list[str]:
         """Every word of every command: some name files of the checkout."""
         tables = (*self.judges.values(), *self.workers.values(), *self.targets.values())

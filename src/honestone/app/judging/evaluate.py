@@ -395,13 +395,12 @@ class _Work:
                 used.append((str(self._request.target), self._target.identity))
             for note in contacts(self._workspace, used):
                 self._observer.note(note)
-            limit = self._workspace.settings.limits.get("concurrency")
             panel = make_panel(
                 self._seats,
                 store,
                 self._meter,
                 plan.options,
-                concurrency=None if limit is None else int(limit),
+                concurrency=self._workspace.settings.concurrency,
             )
             gate_only = plan.scorer if self._request.gate_only else None
             evaluator = evaluator_for(plan.rubric, plan.checker, panel, gate_only=gate_only)
@@ -586,8 +585,7 @@ class _Work:
         return TableFacts(table=rows.columns, left_out=rows.left_out, min_pass_rate=rows.least)
 
     def _evaluation(self, store: Store, run: str, evaluator: Evaluator) -> Evaluation:
-        limits = self._workspace.settings.limits
-        concurrency = limits.get("concurrency", 64 if self._seats else 8)
+        concurrency = self._workspace.settings.concurrency or (64 if self._seats else 8)
         if self._plan.options.batch is not None and self._target is None:
             concurrency = BATCH_AT_ONCE
         return Evaluation(
@@ -604,7 +602,7 @@ class _Work:
             reference=self._request.reference,
             exclude=self._plan.exclude,
             max_bytes=self._plan.max_bytes,
-            concurrency=int(str(concurrency)),
+            concurrency=concurrency,
             fresh=self._plan.options.fresh,
             changed=self._judging.changed,
             scorer=self._plan.scorer,

@@ -571,8 +571,8 @@ def make_panel(
     holdouts: Sequence[Seat] = (),
     concurrency: int | None = None,
 ) -> Panel:
-    """`concurrency`: calls at once of a judge that does not say itself how many it takes (8)."""
-    from honestone.engine.judging.panel import Panel
+    """`concurrency`: calls at once of a judge that does not say itself how many it takes."""
+    from honestone.engine.judging.panel import CALLS_AT_ONCE, Panel
 
     return Panel(
         seats=(*seats, *holdouts),
@@ -584,7 +584,7 @@ def make_panel(
         fallback=fallback,
         require_evidence=options.evidence == "require",
         oldest_reply=oldest_reply(options),
-        concurrency=concurrency or 8,
+        concurrency=concurrency or CALLS_AT_ONCE,
     )
 
 

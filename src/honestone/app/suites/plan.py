@@ -423,8 +423,7 @@ def run_concurrency(plan: SuitePlan) -> int | None:
     number of the suite, else that of the settings. None where none of them says it.
     """
     asked = plan.request.concurrency or plan.source.suite.concurrency
-    limit = plan.workspace.settings.limits.get("concurrency")
-    return asked or (None if limit is None else int(limit))
+    return asked or plan.workspace.settings.concurrency
 
 
 def calls_at_once(plan: SuitePlan) -> int | None:

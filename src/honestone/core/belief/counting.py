@@ -637,7 +637,7 @@ def mass_of_points(parts: Iterable[Sequence[Atom]]) -> float:
 def rest_of(whole: Atom, points: Sequence[Atom]) -> list[Atom]:
     """What of a distribution is in none of these points of it, as one atom."""
     left = whole.mass - sum([one.mass for one in points])
-    if left <= 1e-12:
+    if left <= LEAST_MASS:
         return []
     mean = (whole.mass * whole.mean - sum([one.mass * one.mean for one in points])) / left
     square = whole.mass * (whole.var + whole.mean**2)

@@ -45,6 +45,9 @@ from honestone.engine.traced import ask_judge
 from honestone.system import late_asyncio as asyncio
 from honestone.system.telemetry import telemetry
 
+# Of a judge that does not say itself how many it takes.
+CALLS_AT_ONCE: Final = 8
+
 
 class NotGranted(Exception):
     """A call was not made because a limit is used up."""
@@ -67,7 +70,7 @@ class Panel(Struct, kw_only=True):
     meter: Meter
     fresh: bool = False
     require_evidence: bool = False
-    concurrency: int = 8
+    concurrency: int = CALLS_AT_ONCE
     ask: Ask = "rubric"
     fallback: Seat | None = None
     oldest_reply: str | None = None
