@@ -191,7 +191,7 @@ def test_yes_is_bad_for_a_penalty_and_under_a_negation() -> None:
         threshold=100,
     )
     found = beliefs(of)
-    for judge in JUDGES * 2:
+    for judge in JUDGES:
         found.see("v0", judge, look(judge, {"good": True, "bad": False, "x": False}))
     assert found.probability("v0") > 0.8 and found.unmet("v0") == []
     for judge in JUDGES * 4:

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
-from math import exp, sqrt
+from itertools import product
+from math import exp, log, sqrt
 from statistics import NormalDist
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.belief.assumptions import SHARED
+from honestone.core.belief.assumptions import FLIPS, SHARED
 from honestone.core.belief.errors import MODELS as ERROR_MODELS
 from honestone.core.belief.errors import JudgeAnswers
-from honestone.core.belief.items import LEAK, START_MET, ItemBelief, ItemModel, Looks
+from honestone.core.belief.items import (
+    LEAK,
+    START_MET,
+    CommonReading,
+    ItemBelief,
+    ItemModel,
+    Looks,
+)
 from honestone.core.belief.normal import NODES, below
 from honestone.core.belief.scales.scores import OWN, WITNESS_LOAD, witness_load
 
@@ -139,13 +147,14 @@ def test_where_much_of_the_error_is_shared_held_out_judges_share_it() -> None:
     loads = {witness_load(shared) for shared in (0.1, SHARED[0])}
     assert loads == {WITNESS_LOAD} and witness_load(SHARED[1]) == 1.0
     agreed = [(judge, True) for judge in range(5)]
-    shared = ItemModel(0.15, SHARED[1])
-    by_all, _ = believed(shared, shared.start(), agreed)
-    by_panel = shared.start()
-    for _ in agreed:
-        by_panel, _ = shared.seen(by_panel, Looks(), held_out=False, yes=True)
-    apart, _ = believed(ItemModel(0.15, SHARED[0]), shared.start(), agreed)
-    assert by_all.met == pytest.approx(by_panel.met) and by_all.met < apart.met
+    little = ItemModel(0.15, SHARED[0])
+    apart, _ = believed(little, little.start(), agreed)
+    for shared in (ItemModel(0.15, SHARED[1]), CommonReading(0.15, SHARED[1])):
+        by_all, _ = believed(shared, shared.start(), agreed)
+        by_panel = shared.start()
+        for _ in agreed:
+            by_panel, _ = shared.seen(by_panel, Looks(), held_out=False, yes=True)
+        assert by_all.met == pytest.approx(by_panel.met) and by_all.met < apart.met
 
 
 def test_every_belief_has_one_declaration_of_what_held_out_judges_share() -> None:
@@ -156,6 +165,61 @@ def test_every_belief_has_one_declaration_of_what_held_out_judges_share() -> Non
         as_panel = model.likelihood((yes, yes)) == model.likelihood((yes, held_out))
         assert as_panel is (model.shared >= SHARED[1])
         assert model.likelihood((no,)).met == pytest.approx(1 - model.likelihood((yes,)).met)
+
+
+common_readings = st.builds(
+    CommonReading,
+    st.sampled_from([flip for flip, _ in FLIPS]),
+    st.floats(0.2, 0.6),
+    own=st.floats(0, 1),
+)
+
+
+@given(common_readings, votes)
+def test_looks_that_repeat_a_common_reading_are_weighed_as_they_come_about(
+    model: CommonReading, cast: Votes
+) -> None:
+    """Against the sum over every reading that all have in common and every one of a judge's own: a
+    look repeats the one, the other, or reads anew.
+    """
+
+    def chance(is_wrong: bool) -> float:
+        return model.flip if is_wrong else 1 - model.flip
+
+    def likelihood(is_met: bool) -> float:
+        judges = sorted({judge for judge, _ in cast})
+        total = 0.0
+        for of_all, *own in product((False, True), repeat=1 + len(judges)):
+            share = chance(of_all)
+            for judge, of_one in zip(judges, own, strict=True):
+                share *= chance(of_one)
+                rest = 1 - model.rho
+                anew = model.own * of_one + (1 - model.own) * model.flip
+                wrong = model.rho * of_all + rest * anew
+                for who, yes in cast:
+                    if who == judge:
+                        share *= 1 - wrong if yes == is_met else wrong
+            total += share
+        return total
+
+    met, unmet = START_MET * likelihood(True), (1 - START_MET) * likelihood(False)
+    found, seen = believed(model, model.start(), cast)
+    assert found.met == pytest.approx(met / (met + unmet), rel=1e-6, abs=1e-6)
+    assert seen == pytest.approx(log(met + unmet), rel=1e-6, abs=1e-6)
+
+
+def test_judges_that_contradict_each_other_half_of_the_time_share_a_misreading() -> None:
+    """By looks that say yes in half of the cases an item is as likely met as not, however many there
+    are; where no look says no, more of them do not make it certain, since the reading may be wrong.
+    """
+    model = CommonReading(0.15, SHARED[1], 0.5)
+    split, _ = believed(model, model.start(), [(n % 3, n % 2 == 0) for n in range(12)])
+    assert split.met == pytest.approx(0.5, abs=0.01)
+    agreed = [
+        believed(model, model.start(), [(n % 5, True) for n in range(looks)])[0].met
+        for looks in (5, 10, 20)
+    ]
+    assert agreed == sorted(agreed) and agreed[0] > 0.95
 
 
 def test_a_held_out_judge_that_looks_again_may_be_deceived_again() -> None:

@@ -15,16 +15,18 @@ from itertools import product
 from math import exp
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from honestone.core.belief.items import BROKEN, EditRates, ItemModel
+from honestone.core.belief.items import BROKEN, CommonReading, EditRates, ItemModel
 from honestone.core.belief.scales.scores import ScoreModel
 
-# The parts of a judge's error that the panel is assumed to share.
+# The parts of a judge's error that the panel is assumed to share. Of yes/no items the larger one is
+# that of a common reading.
 SHARED: Final = (0.2, 0.5)
 # Points that a judge's look is assumed to be off by.
 SDS: Final = (6.0, 10.0, 15.0)
 QUIET_SD: Final = 0.5
-# Rates at which a judge is assumed to misread a yes/no item.
-FLIPS: Final = (0.05, 0.10, 0.15)
+# Rates at which a judge is assumed to misread a yes/no item, each with its weight before the first
+# vote. What judges share lets them look better than they are, so the higher rates have more of it.
+FLIPS: Final = ((0.05, 0.5), (0.10, 1.0), (0.15, 1.5))
 # Judges (mostly programs) that hardly err at all.
 QUIET_FLIP: Final = 0.002
 # Which part of the rest of its error stays with a judge and an item. Where only the outer two are
@@ -175,9 +177,13 @@ def item_bank(*, are_programs: bool) -> Bank[ItemAssumption]:
     """The assumptions about yes/no items, before the first vote."""
     quiet = QUIET_PROGRAMS if are_programs else QUIET
     deceived = PROGRAMS_DECEIVED if are_programs else 1.0
-    noisy = [ItemModel(flip, rho, own) for flip, rho, own in product(FLIPS, SHARED, OWNS)]
-    judges = [(ItemModel(QUIET_FLIP, SHARED[0]), quiet)]
-    judges += [(one, (1.0 - quiet) / (len(noisy) + 1)) for one in (*noisy, LENIENT)]
+    little, much = SHARED
+    noisy = [(LENIENT, 1.0)]
+    for (flip, weight), own in product(FLIPS, OWNS):
+        noisy += [(ItemModel(flip, little, own), weight), (CommonReading(flip, much, own), weight)]
+    total = sum(weight for _, weight in noisy)
+    judges = [(ItemModel(QUIET_FLIP, little), quiet)]
+    judges += [(one, (1.0 - quiet) * weight / total) for one, weight in noisy]
     rows = [
         (ItemAssumption(model, edits._replace(faked=deceived * edits.faked)), prior * share)
         for (model, prior), (edits, share) in product(judges, EDITS)

@@ -4,11 +4,13 @@ that the panel shares.
 A judge misreads an item when its latent error is below the quantile of its misreading rate. The
 error has the same three shares as in `scores`; the shared one is integrated on Gauss-Hermite nodes
 that the belief keeps, a judge's own one by how often that judge has misread the item before (given
-the node), which is a table.
+the node), which is a table. Where much is shared, it is not an error but a reading that looks
+repeat (`CommonReading`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
 from math import log, sqrt
@@ -31,6 +33,7 @@ FAKED: Final = 0.1
 BROKEN: Final = 0.035
 
 _COUNT: Final = len(NODES)
+_NODE_WEIGHTS: Final = tuple(weight for _, weight in NODES)
 
 
 class EditRates(NamedTuple):
@@ -154,7 +157,17 @@ class ItemModel(Struct, frozen=True, dict=True):
         return _belief([w / total for w in weights])
 
     def _on_nodes(self, *states: float) -> ItemBelief:
-        return _belief([state * weight for state in states for _, weight in NODES])
+        return _belief([state * weight for state in states for weight in self._shared_weights])
+
+    @property
+    def _shared_weights(self) -> Sequence[float]:
+        """How probable each node of what judges share is before the first look."""
+        return _NODE_WEIGHTS
+
+    @property
+    def _own_weights(self) -> Sequence[float]:
+        """How probable each node of a judge's own is before its first look."""
+        return _NODE_WEIGHTS
 
     def _factor(self, held_out: bool, yes: bool, looks: Looks) -> tuple[float, ...]:
         """P(this answer), by state and node, after what this judge said before."""
@@ -177,7 +190,8 @@ class ItemModel(Struct, frozen=True, dict=True):
         chances = []
         for row in self._rates[is_met, held_out]:
             weighted = [
-                w * p**wrong * (1.0 - p) ** right for p, (_, w) in zip(row, NODES, strict=True)
+                w * p**wrong * (1.0 - p) ** right
+                for p, w in zip(row, self._own_weights, strict=True)
             ]
             chances.append(sum([w * p for w, p in zip(weighted, row, strict=True)]) / sum(weighted))
         return chances
@@ -204,6 +218,32 @@ class ItemModel(Struct, frozen=True, dict=True):
                 for s, _ in NODES
             ]
         return rates
+
+
+class CommonReading(ItemModel, frozen=True, dict=True):
+    """Judges that share a reading: one that is wrong at the rate `flip` is common to all of them,
+    held-out ones too, and a look repeats it with the probability `rho`. With the probability `own`
+    of the rest it repeats such a reading of the judge's own; else it reads anew. So the looks at an
+    item whose common reading is wrong contradict each other, and enough of them show it.
+    """
+
+    @property
+    def _shared_weights(self) -> Sequence[float]:
+        return (self.flip, 1.0 - self.flip, *[0.0] * (_COUNT - 2))
+
+    @property
+    def _own_weights(self) -> Sequence[float]:
+        return self.flip, 1.0 - self.flip
+
+    @cached_property
+    def _rates(self) -> dict[tuple[bool, bool], list[list[float]]]:
+        own = (1.0 - self.rho) * self.own
+        fresh = (1.0 - self.rho - own) * self.flip
+        wrong, right = (
+            [_apart(of_all + of_own + fresh) for of_own in (own, 0.0)] for of_all in (self.rho, 0.0)
+        )
+        rows = [wrong, *[right] * (_COUNT - 1)]
+        return dict.fromkeys(product((False, True), (False, True)), rows)
 
 
 def _deceived_again(looks: Looks) -> float:
