@@ -22,12 +22,12 @@ from honestone.core.editing.result import LEAST_STATED
 from honestone.core.judging.ballot import CHECK, JudgeKind, ballot_to_plain
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorer import Scorer
+from honestone.core.loop.bars import YES_OR_NO
 from honestone.core.loop.belief import (
     LOOKS_NEEDED,
     BeliefState,
     StrictState,
 )
-from honestone.core.loop.bars import YES_OR_NO
 from honestone.core.loop.named import POLICIES, policy_named
 from honestone.core.loop.state import Accept, Ask, LoopLimits, Propose, Result, decide, fold
 from honestone.core.numbers import chance_words, sure
