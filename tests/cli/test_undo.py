@@ -260,7 +260,7 @@ def test_an_unconfirmed_version_names_who_disagrees_and_the_way_back(ready: Desk
     first = f"import pathlib\nasked = pathlib.Path({str(asked)!r})\nis_first = not asked.exists()\nasked.touch()\n"
     witness = ready.judge(
         "witness",
-        f"{first}out = reply()\nif is_first:\n    out['criteria']['close'] = {{'met': False}}\nprint(json.dumps(out))",
+        f"{first}out = json.dumps(reply())\nprint(out.replace('true', 'false') if is_first else out)",
     )
     call = (
         "improve",
