@@ -32,7 +32,6 @@ FAKED: Final = 0.1
 # What an edit does: to an unmet item that it was given, and (broken) to any that is met.
 BROKEN: Final = 0.035
 
-_COUNT: Final = len(NODES)
 _NODE_WEIGHTS: Final = tuple(weight for _, weight in NODES)
 
 
@@ -59,16 +58,26 @@ class Looks(NamedTuple):
 
 
 class ItemBelief(NamedTuple):
-    """Probabilities of unmet, met and cosmetic on each node of the shared error; they sum to 1.
-    `met` is P(met).
+    """Probabilities of unmet, met and cosmetic on each node of what judges share, as many nodes as
+    the model has; they sum to 1. `met` is P(met).
     """
 
     weights: tuple[float, ...]
     met: float
 
+    @property
+    def nodes(self) -> int:
+        return len(self.weights) // 3
 
-def _belief(weights: list[float]) -> ItemBelief:
-    return ItemBelief(tuple(weights), sum(weights[_COUNT : 2 * _COUNT]))
+
+def _belief(weights: Sequence[float]) -> ItemBelief:
+    return ItemBelief(tuple(weights), _of_met(weights))
+
+
+def _of_met(weights: Sequence[float]) -> float:
+    """The sum of the parts of the state `met`."""
+    nodes = len(weights) // 3
+    return sum(weights[nodes : 2 * nodes])
 
 
 class ItemModel(Struct, frozen=True, dict=True):
@@ -114,7 +123,7 @@ class ItemModel(Struct, frozen=True, dict=True):
         """P(the next answer is yes), and P(that, and the item is met)."""
         factor = self.chances(looks, held_out=held_out, yes=True)
         parts = list(map(mul, belief.weights, factor))
-        return sum(parts), sum(parts[_COUNT : 2 * _COUNT])
+        return sum(parts), _of_met(parts)
 
     def edited(
         self, belief: ItemBelief, *, aimed: bool, edit: EditRates = USUAL_EDIT
@@ -123,14 +132,14 @@ class ItemModel(Struct, frozen=True, dict=True):
         is drawn again; what each judge said before is the caller's to keep.
         """
         lifts, breaks = edit.lifts, edit.breaks
+        old, nodes = belief.weights, belief.nodes
         if not aimed:
-            old = belief.weights
-            both = list(zip(old[:_COUNT], old[_COUNT : 2 * _COUNT], strict=True))
+            both = list(zip(old[:nodes], old[nodes : 2 * nodes], strict=True))
             stays_unmet, stays_met = 1.0 - lifts, 1.0 - breaks
             met = [lifts * u + stays_met * m for u, m in both]
             unmet = [stays_unmet * u + breaks * m for u, m in both]
-            return ItemBelief((*unmet, *met, *old[2 * _COUNT :]), sum(met))
-        faked = sum(belief.weights[2 * _COUNT :])
+            return ItemBelief((*unmet, *met, *old[2 * nodes :]), sum(met))
+        faked = sum(old[2 * nodes :])
         unmet_before = 1.0 - belief.met - faked
         met_now = (1.0 - breaks) * belief.met + edit.fixes * (unmet_before + faked)
         faked_now = (1.0 - edit.fixes) * faked + edit.faked * unmet_before
@@ -144,9 +153,9 @@ class ItemModel(Struct, frozen=True, dict=True):
         """
         lifts, breaks = edit.lifts, edit.breaks
         found = []
-        for node in range(_COUNT):
-            unmet, met, _ = base.weights[node::_COUNT]
-            seen_unmet, seen_met, seen_faked = version.weights[node::_COUNT]
+        for node in range(base.nodes):
+            unmet, met, _ = base.weights[node :: base.nodes]
+            seen_unmet, seen_met, seen_faked = version.weights[node :: base.nodes]
             if_unmet = seen_unmet / max((1.0 - lifts) * unmet + breaks * met, 1e-300)
             if_met = seen_met / max(lifts * unmet + (1.0 - breaks) * met, 1e-300)
             was_unmet = unmet * ((1.0 - lifts) * if_unmet + lifts * if_met)
@@ -179,7 +188,7 @@ class ItemModel(Struct, frozen=True, dict=True):
         cosmetic = met
         if held_out:
             deceived = _deceived_again(looks)
-            cosmetic = [deceived if yes else 1.0 - deceived] * _COUNT
+            cosmetic = [deceived if yes else 1.0 - deceived] * len(met)
         found = self._factors[held_out, yes, looks] = (*unmet, *met, *cosmetic)
         return found
 
@@ -229,7 +238,7 @@ class CommonReading(ItemModel, frozen=True, dict=True):
 
     @property
     def _shared_weights(self) -> Sequence[float]:
-        return (self.flip, 1.0 - self.flip, *[0.0] * (_COUNT - 2))
+        return self.flip, 1.0 - self.flip
 
     @property
     def _own_weights(self) -> Sequence[float]:
@@ -242,8 +251,7 @@ class CommonReading(ItemModel, frozen=True, dict=True):
         wrong, right = (
             [_apart(of_all + of_own + fresh) for of_own in (own, 0.0)] for of_all in (self.rho, 0.0)
         )
-        rows = [wrong, *[right] * (_COUNT - 1)]
-        return dict.fromkeys(product((False, True), (False, True)), rows)
+        return dict.fromkeys(product((False, True), (False, True)), [wrong, right])
 
 
 def _deceived_again(looks: Looks) -> float:
