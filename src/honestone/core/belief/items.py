@@ -251,7 +251,7 @@ class CommonReading(ItemModel, frozen=True, dict=True):
         wrong, right = (
             [_apart(of_all + of_own + fresh) for of_own in (own, 0.0)] for of_all in (self.rho, 0.0)
         )
-        return dict.fromkeys(product((False, True), (False, True)), [wrong, right])
+        return {place: [wrong, right] for place in product((False, True), (False, True))}
 
 
 def _deceived_again(looks: Looks) -> float:
