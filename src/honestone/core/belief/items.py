@@ -232,8 +232,8 @@ class ItemModel(Struct, frozen=True, dict=True):
 class CommonReading(ItemModel, frozen=True, dict=True):
     """Judges that share a reading: one that is wrong at the rate `flip` is common to all of them,
     held-out ones too, and a look repeats it with the probability `rho`. With the probability `own`
-    of the rest it repeats such a reading of the judge's own; else it reads anew. So the looks at an
-    item whose common reading is wrong contradict each other, and enough of them show it.
+    of the rest it repeats such a reading of the judge's own; else it reads afresh. So the looks at
+    an item whose common reading is wrong contradict each other, and enough of them show it.
     """
 
     @property
