@@ -210,7 +210,7 @@ def test_looks_that_repeat_a_common_reading_are_weighed_as_they_come_about(
 
 def test_judges_that_contradict_each_other_half_of_the_time_share_a_misreading() -> None:
     """By looks that say yes in half of the cases an item is as likely met as not, however many there
-    are; where no look says no, more of them do not make it certain, since the reading may be wrong.
+    are; where no look says no, more of them make it surer.
     """
     model = CommonReading(0.15, SHARED[1], 0.5)
     split, _ = believed(model, model.start(), [(n % 3, n % 2 == 0) for n in range(12)])

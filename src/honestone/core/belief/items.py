@@ -65,10 +65,6 @@ class ItemBelief(NamedTuple):
     weights: tuple[float, ...]
     met: float
 
-    @property
-    def nodes(self) -> int:
-        return len(self.weights) // 3
-
 
 def _belief(weights: Sequence[float]) -> ItemBelief:
     return ItemBelief(tuple(weights), _of_met(weights))
@@ -76,8 +72,13 @@ def _belief(weights: Sequence[float]) -> ItemBelief:
 
 def _of_met(weights: Sequence[float]) -> float:
     """The sum of the parts of the state `met`."""
-    nodes = len(weights) // 3
+    nodes = _nodes_of(weights)
     return sum(weights[nodes : 2 * nodes])
+
+
+def _nodes_of(weights: Sequence[float]) -> int:
+    """Each has a weight in each of the three states."""
+    return len(weights) // 3
 
 
 class ItemModel(Struct, frozen=True, dict=True):
@@ -132,7 +133,7 @@ class ItemModel(Struct, frozen=True, dict=True):
         is drawn again; what each judge said before is the caller's to keep.
         """
         lifts, breaks = edit.lifts, edit.breaks
-        old, nodes = belief.weights, belief.nodes
+        old, nodes = belief.weights, _nodes_of(belief.weights)
         if not aimed:
             both = list(zip(old[:nodes], old[nodes : 2 * nodes], strict=True))
             stays_unmet, stays_met = 1.0 - lifts, 1.0 - breaks
@@ -153,9 +154,10 @@ class ItemModel(Struct, frozen=True, dict=True):
         """
         lifts, breaks = edit.lifts, edit.breaks
         found = []
-        for node in range(base.nodes):
-            unmet, met, _ = base.weights[node :: base.nodes]
-            seen_unmet, seen_met, seen_faked = version.weights[node :: base.nodes]
+        nodes = _nodes_of(base.weights)
+        for node in range(nodes):
+            unmet, met, _ = base.weights[node::nodes]
+            seen_unmet, seen_met, seen_faked = version.weights[node::nodes]
             if_unmet = seen_unmet / max((1.0 - lifts) * unmet + breaks * met, 1e-300)
             if_met = seen_met / max(lifts * unmet + (1.0 - breaks) * met, 1e-300)
             was_unmet = unmet * ((1.0 - lifts) * if_unmet + lifts * if_met)
@@ -166,16 +168,11 @@ class ItemModel(Struct, frozen=True, dict=True):
         return _belief([w / total for w in weights])
 
     def _on_nodes(self, *states: float) -> ItemBelief:
-        return _belief([state * weight for state in states for weight in self._shared_weights])
+        return _belief([state * weight for state in states for weight in self._node_weights])
 
     @property
-    def _shared_weights(self) -> Sequence[float]:
-        """How probable each node of what judges share is before the first look."""
-        return _NODE_WEIGHTS
-
-    @property
-    def _own_weights(self) -> Sequence[float]:
-        """How probable each node of a judge's own is before its first look."""
+    def _node_weights(self) -> Sequence[float]:
+        """How probable each node is before the first look: of what judges share, and of a judge's own."""
         return _NODE_WEIGHTS
 
     def _factor(self, held_out: bool, yes: bool, looks: Looks) -> tuple[float, ...]:
@@ -200,7 +197,7 @@ class ItemModel(Struct, frozen=True, dict=True):
         for row in self._rates[is_met, held_out]:
             weighted = [
                 w * p**wrong * (1.0 - p) ** right
-                for p, w in zip(row, self._own_weights, strict=True)
+                for p, w in zip(row, self._node_weights, strict=True)
             ]
             chances.append(sum([w * p for w, p in zip(weighted, row, strict=True)]) / sum(weighted))
         return chances
@@ -237,11 +234,7 @@ class CommonReading(ItemModel, frozen=True, dict=True):
     """
 
     @property
-    def _shared_weights(self) -> Sequence[float]:
-        return self.flip, 1.0 - self.flip
-
-    @property
-    def _own_weights(self) -> Sequence[float]:
+    def _node_weights(self) -> Sequence[float]:
         return self.flip, 1.0 - self.flip
 
     @cached_property
