@@ -83,8 +83,8 @@ def _nodes_of(weights: Sequence[float]) -> int:
 
 class ItemModel(Struct, frozen=True, dict=True):
     """How judges are assumed to err: an item is misread at the rate `flip` (`flip_met`: one that is
-    met), the share `rho` of the latent error is common to the panel, and `own` of the rest stays
-    with a judge and an item.
+    met), the share `rho` of the latent error is common to the panel (0 to 0.5: of more, seven nodes do
+    not give the integral), and `own` of the rest stays with a judge and an item.
     """
 
     flip: float
