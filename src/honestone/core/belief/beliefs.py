@@ -258,10 +258,10 @@ class Beliefs:
         scores, items_ = self._score_bank, self._item_bank
         touched = {key for key in self._anchored if key[0] in focus}
         self._versions[version] = _Version(
-            scores=_changed(
+            scores=_edited(
                 old.scores, scores, lambda i, b, hit: scores.models[i].edited(b, aimed=hit), touched
             ),
-            items=_changed(
+            items=_edited(
                 old.items,
                 items_,
                 lambda i, b, hit: items_.models[i].judges.edited(
@@ -573,11 +573,17 @@ def _counted_chances(
     bank: Bank[ItemAssumption], found: _Version, counted: CountedContract
 ) -> Iterator[float]:
     """The probability under each member, times its weight."""
+    alike = {id(beliefs): beliefs for beliefs in found.items.values()}
+    # Before an edit all kinds of worker believe alike.
+    same: dict[tuple[int, ...], float] = {}
     for index, weight in bank.weights.items():
-        met = {key: beliefs[index].met for key, beliefs in found.items.items()}
-        parts = [counts_of(met[key] for key in keys) for keys in counted.keys]
-        chances = {chance: chance for part in parts for chance, _ in part}
-        yield weight * reached(counted.shape, parts, chances)
+        place = tuple([id(beliefs[index]) for beliefs in alike.values()])
+        if place not in same:
+            met = {key: beliefs[index].met for key, beliefs in found.items.items()}
+            parts = [counts_of(met[key] for key in keys) for keys in counted.keys]
+            chances = {chance: chance for part in parts for chance, _ in part}
+            same[place] = reached(counted.shape, parts, chances)
+        yield weight * same[place]
 
 
 def _met(bank: Bank[ItemAssumption], beliefs: Mapping[int, ItemBelief]) -> float:
@@ -626,24 +632,16 @@ def _items_before(
     """The beliefs about the yes/no items of `old` that its edit into `new` was not aimed at, with
     the looks at `new`.
     """
-    beliefs: dict[Key, dict[int, ItemBelief]] = {}
-    same: dict[tuple[int, int, int], ItemBelief] = {}
-    alike: dict[tuple[int, int], dict[int, ItemBelief]] = {}
-    for key, believed in old.items.items():
-        if key in new.aimed:
-            continue
-        later = new.items[key]
-        both = id(believed), id(later)
-        if both not in alike:
-            own = alike[both] = {}
-            for index in bank.weights:
-                place = (index, id(believed[index]), id(later[index]))
-                if place not in same:
-                    model, edits = bank.models[index]
-                    same[place] = model.before(believed[index], later[index], edits)
-                own[index] = same[place]
-        beliefs[key] = alike[both]
-    return beliefs
+
+    def before(index: int, base: ItemBelief, later: ItemBelief) -> ItemBelief:
+        model, edits = bank.models[index]
+        return model.before(base, later, edits)
+
+    return _by_member(
+        bank,
+        {key: (old.items[key], new.items[key]) for key in old.items if key not in new.aimed},
+        before,
+    )
 
 
 def _good_points(item: Item, mark: Mark, *, is_bad: bool) -> float:
@@ -666,27 +664,38 @@ def _so_many_misread(
     return min(sum(chances[max(misread - first, 0) :]), 1.0)
 
 
-def _changed(
+def _edited(
     beliefs: Mapping[Key, Mapping[int, B]],
     bank: Bank[M],
     edited: Callable[[int, B, bool], B],
     aimed: Collection[Key],
 ) -> dict[Key, dict[int, B]]:
-    """The beliefs of every member that is still in the bank after an edit. Items that are believed
-    alike stay so; members may share a belief, and differ in what edits do to it.
+    """The beliefs of every member that is still in the bank after an edit."""
+    hit = {key: (one,) for key, one in beliefs.items() if key in aimed}
+    spared = {key: (one,) for key, one in beliefs.items() if key not in aimed}
+    changed = _by_member(bank, hit, lambda index, one: edited(index, one, True))
+    changed |= _by_member(bank, spared, lambda index, one: edited(index, one, False))
+    return {key: changed[key] for key in beliefs}
+
+
+def _by_member(
+    bank: Bank[M], beliefs: Mapping[Key, tuple[Mapping[int, B], ...]], change: Callable[..., B]
+) -> dict[Key, dict[int, B]]:
+    """`change(index, *beliefs)` of each item, by every member that is still in the bank. Items that
+    are believed alike stay so; members may share a belief, and differ in what they make of it.
     """
-    same: dict[tuple[int, int, bool], B] = {}
-    alike: dict[tuple[int, bool], dict[int, B]] = {}
+    same: dict[tuple[int, ...], B] = {}
+    alike: dict[tuple[int, ...], dict[int, B]] = {}
     changed: dict[Key, dict[int, B]] = {}
     for key, believed in beliefs.items():
-        hit = key in aimed
-        both = id(believed), hit
-        if both not in alike:
-            own = alike[both] = {}
+        together = tuple([id(one) for one in believed])
+        if together not in alike:
+            own = alike[together] = {}
             for index in bank.weights:
-                place = (index, id(believed[index]), hit)
+                ones = [one[index] for one in believed]
+                place = (index, *map(id, ones))
                 if place not in same:
-                    same[place] = edited(index, believed[index], hit)
+                    same[place] = change(index, *ones)
                 own[index] = same[place]
-        changed[key] = alike[both]
+        changed[key] = alike[together]
     return changed

@@ -109,8 +109,7 @@ class ItemModel(Struct, frozen=True, dict=True):
         """The belief after an answer, and the log of its probability. `looks`: this judge's earlier
         ones.
         """
-        factor = self.chances(looks, held_out=held_out, yes=yes)
-        weights = [w * f for w, f in zip(belief.weights, factor, strict=True)]
+        weights = list(map(mul, belief.weights, self.chances(looks, held_out=held_out, yes=yes)))
         total = sum(weights)
         return _belief([w / total for w in weights]), log(total)
 
@@ -153,17 +152,21 @@ class ItemModel(Struct, frozen=True, dict=True):
         was aimed at others.
         """
         lifts, breaks = edit.lifts, edit.breaks
-        found = []
+        stays_unmet, stays_met = 1.0 - lifts, 1.0 - breaks
         nodes = _nodes_of(base.weights)
-        for node in range(nodes):
-            unmet, met, _ = base.weights[node::nodes]
-            seen_unmet, seen_met, seen_faked = version.weights[node::nodes]
-            if_unmet = seen_unmet / max((1.0 - lifts) * unmet + breaks * met, 1e-300)
-            if_met = seen_met / max(lifts * unmet + (1.0 - breaks) * met, 1e-300)
-            was_unmet = unmet * ((1.0 - lifts) * if_unmet + lifts * if_met)
-            was_met = met * ((1.0 - breaks) * if_met + breaks * if_unmet)
-            found.append((was_unmet, was_met, seen_faked))
-        weights = [row[part] for part in range(3) for row in found]
+        were_unmet, were_met = [], []
+        for unmet, met, seen_unmet, seen_met in zip(
+            base.weights[:nodes],
+            base.weights[nodes : 2 * nodes],
+            version.weights[:nodes],
+            version.weights[nodes : 2 * nodes],
+            strict=True,
+        ):
+            if_unmet = seen_unmet / max(stays_unmet * unmet + breaks * met, 1e-300)
+            if_met = seen_met / max(lifts * unmet + stays_met * met, 1e-300)
+            were_unmet.append(unmet * (stays_unmet * if_unmet + lifts * if_met))
+            were_met.append(met * (stays_met * if_met + breaks * if_unmet))
+        weights = [*were_unmet, *were_met, *version.weights[2 * nodes :]]
         total = sum(weights)
         return _belief([w / total for w in weights])
 
