@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Artifact, Version
@@ -298,6 +298,7 @@ def test_no_answer_decides_before_the_last_of_them_where_all_say_the_same(
 
 
 @given(count=st.integers(0, 12), mean=st.floats(0.0, 20.0))
+@example(count=2, mean=5e-324)
 def test_so_many_rare_ones(count: int, mean: float) -> None:
     fewer = sum(exp(-mean) * mean**n / factorial(n) for n in range(count))
     assert at_least(count, mean) == pytest.approx(1.0 - fewer, abs=1e-9)

@@ -159,7 +159,7 @@ def at_least(count: int, mean: float) -> float:
     logged, fewer = -mean, 0.0
     for number in range(count):
         fewer += exp(logged)
-        logged += log(mean / (number + 1))
+        logged += log(mean) - log(number + 1)
     return max(1.0 - fewer, 0.0)
 
 
