@@ -284,3 +284,51 @@ def test_a_round_says_the_quantity_that_decided(ready: Desk) -> None:
             assert now > before
         elif one["reason"].startswith("not nearer"):
             assert now <= before
+
+
+def test_floors_of_a_round_are_those_of_the_scores_that_it_shows(desk: Desk) -> None:
+    """A held-out judge that says no to all lowers the votes of a version after the round; the round
+    shows what was expected when it was decided.
+    """
+    desk.rubric(YES_NO_RUBRIC.replace("floor: 0", "floor: 60"))
+    desk.file("a.md", YES_NO_LINES)
+    always = "print(json.dumps({'criteria': {c['id']: {'met': %s} for c in request['criteria']}}))"
+    worker = desk.worker("worker", APPENDS)
+    done = desk.run(
+        *("improve", "a.md", "--rubric", "rubric.yaml", "--json", "--worker", worker.spec),
+        *("--judge", desk.judge_in_python("yes", always % True).spec),
+        *("--holdout", desk.judge_in_python("no", always % False).spec),
+    )
+    rounds = done.json["rounds"]
+    assert rounds and any(one["score_after"] is not None for one in rounds), done.err
+    floors = {one["id"]: one["floor"] for one in done.json["final"]["criteria"]}
+    for one in rounds:
+        below = [move["id"] for move in one["criteria"] if move["after"] < floors[move["id"]]]
+        assert one["floor_violations"] == sorted(below)
+        assert not one["within_noise"]
+
+
+@pytest.mark.parametrize("policy", ["belief", "keep-best"])
+def test_a_run_without_an_answer_states_no_probability(ready: Desk, policy: str) -> None:
+    """What is assumed before the first answer is nothing that a report states."""
+    silent = ready.judge_in_python("silent", "raise RuntimeError('gone')")
+    done = improve(ready, ready.worker("worker", ADD_ALL), silent, policy=policy)
+    assert (done.code, done.json["result"]) == (3, "COULD_NOT_JUDGE")
+    assert done.json["probability"] is done.json["belief"] is None
+    (listed,) = ready.run("runs", "--json").json
+    assert listed["probability"] is None
+
+
+@pytest.mark.parametrize("policy", ["keep-best", "plain"])
+def test_a_bar_of_the_rubric_is_refused_where_marks_decide(desk: Desk, policy: str) -> None:
+    """As --sure is: it would be PASSED below what the contract asks for. Code alone is certain."""
+    judge, worker = desk.judge("judge", LOOKS_FOR_WORDS), desk.worker("worker", APPENDS)
+    desk.rubric(YES_NO_RUBRIC.replace("threshold", "sure: 95\nthreshold"))
+    desk.file("note.md", YES_NO_LINES)
+    done = improve(desk, worker, judge, policy=policy)
+    assert done.is_refusal and f"{policy} has a rule of its own" in done.err
+    assert judge.calls == worker.calls == 0
+    desk.rubric(
+        "rubric: 1\nsure: 95\ncriteria: [{id: a, requirement: It is, check: {contains: p0}}]"
+    )
+    assert improve(desk, worker, policy=policy).json["result"] == "PASSED"

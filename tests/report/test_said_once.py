@@ -203,6 +203,9 @@ def test_looks_of_one_judge_that_fail_alike_are_one_row() -> None:
     text = scorecard_text(unanswered_card(failed, 2))
     assert "claude (asked 4 times)" in text
     assert text.count("no answer") == 1
+    # Their unusable replies are counted together, too.
+    unusable = [{**one, "unusable": 2} for one in failed]
+    assert "8 unusable replies" in scorecard_text(unanswered_card(unusable, 2))
     # One that was not there never looked.
     absent = [samples.judge(name, "SKIPPED", "not installed") for name in looks]
     text = scorecard_text(unanswered_card(absent, 2))

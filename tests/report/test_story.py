@@ -96,6 +96,7 @@ def test_a_score_with_open_votes_says_between_what_it_is() -> None:
     failed = [JudgeDoc(id="x", state="DEGRADED")]
     one = RoundDoc(round=1, score_after=60.0, interval_after=[40.0, 73.0], judges=failed)
     assert one.story() == ["with the votes that did not come, the score is from 40.0 to 73.0"]
+    assert one.story(is_expected=True) == [], "an expected score has its interval whoever failed"
     assert RoundDoc(round=1, score_after=60.0, interval_after=[40.0, 73.0]).story() == [], (
         "nobody else was asked"
     )
@@ -309,6 +310,23 @@ def test_a_policy_that_decides_by_marks_states_the_belief_beside() -> None:
     held = improvement(*BASELINE, *ACCEPTED, looked("v1", ballot("w"), role="holdout"))
     assert held["probability"] == chance_of(RUBRIC, [*seen, ballot("w")]) > doc["probability"]
     assert held["belief"]["sentence"] in " ".join(improvement_text(held, Style(width=200)).split())
+
+
+@pytest.mark.parametrize(
+    ("result", "chance", "doubt"),
+    [
+        ("PASSED", 0.47, "only 47% sure that the contract is met: --sure 95 asks on"),
+        ("PASSED", 0.83, ""),
+    ],
+)
+def test_a_pass_by_marks_that_is_unlikely_says_so(result: str, chance: float, doubt: str) -> None:
+    """As `eval` does where verdict and belief contradict each other."""
+    sentence = f"{chance:.0%} sure that the contract is met (3 judges, one look each)"
+    belief = {"probability": chance, "looks": 3, "sentence": sentence}
+    doc = samples.improvement(result, reason="every bar is met", belief=belief)
+    for draw in (improvement_text, improvement_markdown, improvement_html):
+        shown = " ".join(draw(doc).split())
+        assert ("UNSURE" in shown) is bool(doubt) and doubt in shown, draw
 
 
 def test_a_run_that_ended_short_says_what_would_help() -> None:

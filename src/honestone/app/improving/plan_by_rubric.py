@@ -73,10 +73,11 @@ def prepare_rubric(
 
 def _require_statable(request: ImprovementRequest, rubric: Rubric, file: Path | None) -> None:
     """Raises UsageError where how sure a verdict has to be is asked for and cannot be had."""
-    if request.judging.sure is not None and request.policy not in (None, *BY_BELIEF):
+    is_asked = request.judging.sure is not None or (rubric.sure is not None and rubric.asks_judges)
+    if is_asked and request.policy not in (None, *BY_BELIEF):
         raise UsageError(
             f"--sure is what the policies {' and '.join(BY_BELIEF)} decide by; {request.policy} has a rule of its own",
-            hint="leave one of --sure and --policy out",
+            hint="leave one of --sure (or `sure:`) and --policy out",
         )
     if rubric.sure is not None:
         refuse_other_ways(request.judging)

@@ -51,7 +51,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
             elif card.score is not None:
                 score = to_points(card.score)
             if standing is None:
-                probability = state.probability(state.best)
+                probability = state.stated_probability(state.best)
             low_confidence = rests_on_one_judge(state, log)
         case events.EvaluationStarted():
             title = first.rubric.title

@@ -478,6 +478,11 @@ class LoopState:
         lacks = lack_of_quorum(rubric, votes, len(unheard))
         return settled(found, is_exhausted=all_repeat(votes), lacks=lacks)
 
+    def stated_probability(self, version: str) -> float | None:
+        """The probability of `stated`: not what is assumed of a version before any answer."""
+        found = self.stated(version)
+        return None if found is None else found.probability
+
     def better_than_original(self, version: str) -> Better | None:
         """How probable it is that a version is better, where the state itself knows that."""
         return None

@@ -22,7 +22,7 @@ from honestone.core.judging.scorecard import Line, Scorecard
 from honestone.core.judging.spend import Spend
 from honestone.core.loop.policies import below_floor
 from honestone.core.loop.state import LoopState, Result, Round
-from honestone.core.numbers import to_points
+from honestone.core.numbers import exact, to_points
 from honestone.report.building import scorecard
 from honestone.report.building.advice import advise
 from honestone.report.documents import fields_of, improvement
@@ -110,7 +110,7 @@ def improvement_document(
         final=card_of(state.best),
         expected=_expected(state),
         certification=_certification(state),
-        probability=state.probability(state.best),
+        probability=state.stated_probability(state.best),
         belief=BeliefDoc.of(state.stated(state.best)),
         advice=_advice(state, asks_judges=isinstance(started, events.ImprovementStarted)),
         contract=started.contract_id,
@@ -226,16 +226,29 @@ def round_document(
         diff=convert(event.diff, improvement.DiffDoc | None),
         version=entry.version,
         probability=_probability(state, entry) if ballots else None,
-        floor_violations=sorted(below_floor(after)) if after and not entry.is_open else [],
+        floor_violations=sorted(_below_floor(entry, after)) if after and not entry.is_open else [],
         flags=list(after.flags) if after else [],
         low_confidence=after is not None and state.scorer.rests_on_one(after),
         same_as=next(same_versions, None),
         same_judges=_same_judges(state, entry, ballots) if after else None,
         within_noise=after is not None
+        and entry.after is None
         and after.voters is not None
         and _is_noise(before, after, state.tolerance),
         worker_message=line(entry.message, improvement.LONGEST_WORDS) if entry.message else None,
     )
+
+
+def _below_floor(entry: Round, after: Scorecard) -> set[str]:
+    """Ids of the criteria below their floor, by the scores that the round shows of them."""
+    expected = entry.after.criteria if entry.after is not None else {}
+    lines = [
+        line
+        if (score := expected.get(line.criterion.id)) is None
+        else replace(line, low=exact(score) / 100)
+        for line in after.lines
+    ]
+    return below_floor(lines)
 
 
 def _voters(ballots: Iterable[Ballot]) -> set[str]:
@@ -271,7 +284,7 @@ def _probability(state: LoopState, entry: Round) -> float | None:
         return entry.after.probability
     if entry.version is None or not state.rubric.asks_judges:
         return None
-    return state.probability(entry.version)
+    return state.stated_probability(entry.version)
 
 
 def _same_judges(state: LoopState, entry: Round, ballots: Sequence[Ballot]) -> bool:
@@ -290,7 +303,9 @@ def _moves(
             before=was.get(old.criterion.id, scorecard.points_of(old.score)),
             after=now.get(new.criterion.id, scorecard.points_of(new.score)),
             by_judge={judge: to_points(score) for judge, score in new.by_judge.items()},
-            within_noise=not new.only_checks and _is_noise(old, new, tolerance),
+            within_noise=entry.after is None
+            and not new.only_checks
+            and _is_noise(old, new, tolerance),
         )
         for old, new in zip(before.lines, after.lines, strict=True)
     ]

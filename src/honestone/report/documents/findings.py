@@ -155,7 +155,13 @@ def listed_judges(judges: Sequence[JudgeDoc]) -> list[JudgeDoc]:
         key = (name, judge.state, judge.reason or "") if is_plain else (str(number),)
         rows.setdefault(key, []).append(judge)
     return [
-        ones[0] if len(ones) == 1 else replace(ones[0], id=_name_of(name[0], ones))
+        ones[0]
+        if len(ones) == 1
+        else replace(
+            ones[0],
+            id=_name_of(name[0], ones),
+            unusable=sum(one.unusable_replies for one in ones) or UNSET,
+        )
         for name, ones in rows.items()
     ]
 

@@ -201,12 +201,17 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
             f"with the votes that did not come, the score is from {points(low)} to {points(high)}"
         )
 
-    def story(self, arrow: str = "→", subject: str = CONTRACT_MET) -> list[str]:
+    def story(
+        self, arrow: str = "→", subject: str = CONTRACT_MET, *, is_expected: bool = False
+    ) -> list[str]:
         """What moved, how sure the policy is, what the worker said and what it cost: a line each.
         Of bytes that an earlier round proposed, what moved is said there. `subject`: of what it is
-        sure.
+        sure. `is_expected`: the score is what is expected by every vote, and its interval holds
+        that with 95 %, whoever failed.
         """
-        noise = "the score moved within noise" if self.within_noise else self._open_words
+        noise = "" if is_expected else self._open_words
+        if self.within_noise:
+            noise = "the score moved within noise"
         apart = (
             "scored by other judges than before, so a part of the move may be theirs"
             if self._is_blurred
@@ -518,6 +523,10 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     def subject(self) -> str:
         """What its probabilities are about, in words."""
         return SPLITS_PASS if self.suite else CONTRACT_MET
+
+    def story_of(self, one: RoundDoc, arrow: str = "→") -> list[str]:
+        """What a report says of one of its rounds, a line each."""
+        return one.story(arrow, self.subject, is_expected=bool(self.expected))
 
     @property
     def last_flags(self) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from honestone.core.json_value import late_pattern
+from honestone.report.documents.belief import UNSURE
 from honestone.report.documents.findings import own_note
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.states import state_phrase
@@ -30,7 +31,7 @@ def reason_words(doc: ImprovementDoc) -> list[str]:
     """Why it ended, without the reasons of absent judges, which a report lists with their names; and
     how sure the verdict is, where that does not say it.
     """
-    return [*_ending(doc), *_how_sure(doc)]
+    return [*_ending(doc), *_how_sure(doc), *_doubts(doc)]
 
 
 def _ending(doc: ImprovementDoc) -> list[str]:
@@ -53,6 +54,14 @@ def _how_sure(doc: ImprovementDoc) -> list[str]:
         return [belief.sentence]
     which = f"version of round {doc.best_round}" if doc.best_round else "original"
     return [f"of the {which} it is {belief.sentence}"]
+
+
+def _doubts(doc: ImprovementDoc) -> list[str]:
+    """What contradicts a result that marks decided; a policy with beliefs decides by them."""
+    if doc.belief is None or doc.expected or doc.final is None:
+        return []
+    against = doc.belief.doubt("pass" if doc.result == "PASSED" else doc.final.verdict)
+    return [f"{UNSURE}: {against}"] if against else []
 
 
 def _is_about_another(doc: ImprovementDoc) -> bool:

@@ -208,7 +208,7 @@ def _rounds(doc: ImprovementDoc, style: Style) -> list[str]:
     listed = doc.last_card.judges if doc.last_card else []
     lines = [style.paint("Rounds", "bold")] if doc.rounds else []
     for one in doc.rounds:
-        story = one.story(style.glyph("arrow"), doc.subject)
+        story = doc.story_of(one, style.glyph("arrow"))
         lines += _round_lines(one, style, size, listed=listed, story=story)
     return lines
 
