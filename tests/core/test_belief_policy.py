@@ -438,7 +438,7 @@ def test_a_probability_is_never_shown_as_certainty() -> None:
         "99% sure",
         "100% sure",
     ]
-    assert chance_words(0.0004, is_fine=True) == "less than 0.1% sure"
+    assert chance_words(0.0004, decimals=1) == "less than 0.1% sure"
 
 
 # ------------------------------------------------------------------------------------------------------------

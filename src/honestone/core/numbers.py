@@ -125,9 +125,9 @@ def rate_change_words(by: Fraction | Number | None, minus: str = "−") -> str:
     )
 
 
-def chance_words(chance: float, *, is_fine: bool = False) -> str:
+def chance_words(chance: float, *, decimals: int = 0) -> str:
     """A probability 0-1 as `97% sure`, cut. Only certainty is 0 % or 100 %."""
-    return f"{chance_percent(chance, is_fine=is_fine)} sure"
+    return f"{chance_percent(chance, decimals=decimals)} sure"
 
 
 _LEAST_CHANCE: Final = 1e-9
@@ -139,13 +139,13 @@ def sure(chance: float) -> str:
 
 
 @lru_cache(maxsize=1_024)  # of many texts few have a chance that no other has
-def chance_percent(chance: float, *, is_fine: bool = False) -> str:
-    """A probability 0-1 as `97%`, cut, or `less than 1%`; `is_fine`: with a decimal."""
-    steps = 10 if is_fine else 1
+def chance_percent(chance: float, *, decimals: int = 0) -> str:
+    """A probability 0-1 as `97%`, cut after so many decimals, or `less than 1%`."""
+    steps = 10**decimals
     shown = int(exact(chance) * 100 * steps)
     if shown == 0 and chance > 0:
         return f"less than {1 / steps:g}%"
-    return f"{shown / steps:g}%"
+    return f"{show_bar(Fraction(shown, 100 * steps))}%"
 
 
 def rate_words(

@@ -5,6 +5,7 @@ known.
 from __future__ import annotations
 
 import random
+import re
 from fractions import Fraction
 from itertools import product
 from math import log
@@ -373,6 +374,34 @@ def test_percents_are_cut_and_only_code_says_100() -> None:
     assert sure_sentence(found).startswith(
         "99% sure that the contract is met (5 judges, one look each)"
     )
+
+
+@given(st.integers(5_000_000, 9_999_999), st.integers(0, 5), st.floats(1e-9, 1 - 1e-9))
+def test_what_is_stated_is_on_the_side_of_the_bar_that_the_verdict_is_on(
+    millionths: int, coarse: int, chance: float
+) -> None:
+    """`94% sure (asked: 94.5%)` would contradict PASSED, and no bar below 100 % is shown as 100%."""
+    asked = Fraction(millionths // 10**coarse * 10**coarse, 10**7)
+    if min(abs(chance - asked), abs(1 - chance - asked)) < Fraction(1, 10**9) or asked < 0.5:
+        return
+    belief = settled(StatedBelief(probability=chance, target=float(asked), looks=4))
+    found = re.search(r"([\d.]+)% sure .*asked: ([\d.]+)%", sure_sentence(belief))
+    assert found is not None
+    stated, bar = map(Fraction, found.groups())
+    assert 0 <= asked * 100 - bar < Fraction(1, 10_000) and bar < 100
+    if belief.decided:
+        sure = chance if belief.outcome is Outcome.PASS else 1 - chance
+        assert bar <= stated <= Fraction(sure) * 100
+    elif not sure_sentence(belief).startswith("less than"):
+        assert stated <= bar and stated <= Fraction(chance) * 100
+
+
+def test_a_bar_with_decimals_is_shown_with_them_and_so_is_the_probability() -> None:
+    belief = settled(StatedBelief(probability=0.945_9, target=0.945, looks=4))
+    assert sure_sentence(belief).startswith("94.5% sure that the contract is met (asked: 94.5%)")
+    fine = settled(StatedBelief(probability=0.999_92, target=0.999_999_99, looks=4))
+    assert sure_sentence(fine).startswith("99.992% sure")
+    assert "asked: 99.9999%" in sure_sentence(fine)
 
 
 def test_cases_that_were_not_asked_can_still_tell() -> None:

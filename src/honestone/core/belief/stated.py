@@ -6,6 +6,7 @@ A probability is cut and never rounded up, and it says 100 % only where code alo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log
 from typing import Final, Literal, TypeAlias
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import LEAST_LOOKS, Key, Rubric, Rule
 from honestone.core.judging.scorecard import Outcome, Verdict
-from honestone.core.numbers import chance_words
+from honestone.core.numbers import chance_words, exact, show_bar
 
 # Looks of judges at one text, where nothing else is said.
 DEFAULT_LOOKS: Final = 12
@@ -31,6 +32,8 @@ _LEAST_STEP: Final = 0.1
 _LEAST: Final = 1e-9
 # A bar above this is shown with the decimals of the probability.
 _FINE: Final = 0.99
+# A bar is shown to the ten thousandth of a percent.
+_ASKED: Final = 1_000_000
 
 
 # What a sentence is about: a text, and a version of what a suite is about.
@@ -353,9 +356,15 @@ def _against_the_marks(
 
 
 def sure_percent(belief: StatedBelief) -> str:
-    """`97% sure`: whole percents, cut; with a decimal where a bar above 99 % was asked for."""
-    is_fine = belief.target is not None and belief.target > _FINE
-    return chance_words(belief.probability, is_fine=is_fine)
+    """`97% sure`: whole percents, cut; with as many decimals as the bar that was asked for has, and with
+    one where that is above 99 %.
+    """
+    if belief.target is None:
+        return chance_words(belief.probability)
+    asked = percent_words(belief.target).removesuffix("%").partition(".")[2]
+    return chance_words(
+        belief.probability, decimals=max(len(asked), int(belief.target > _FINE))
+    )
 
 
 @lru_cache(maxsize=1_024)
@@ -424,7 +433,8 @@ def side_sentence(better: float | None, worse: float | None) -> str:
 
 
 def percent_words(share: float) -> str:
-    return f"{round(share * 100, 6):g}%"
+    """A share 0-1 as it was asked for, cut after four decimals: `99.5%`. Less than all is never 100%."""
+    return f"{show_bar(Fraction(int(exact(share) * _ASKED), _ASKED))}%"
 
 
 def _grounds_words(belief: StatedBelief) -> str:
@@ -459,9 +469,3 @@ def doubt(outcome: Outcome | str, belief: StatedBelief | None, *, bar: str = "95
             f" {belief.subject}: --sure {bar} asks on"
         )
     return ""
-
-
-BLIND_SPOT: Final = (
-    "errors that all judges share are not seen from inside; 20 labels would tell"
-    " (honestone calibrate)"
-)
