@@ -29,6 +29,7 @@ from honestone.core.judging.ballot import (
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.judging.scorecard import Outcome
 from honestone.core.judging.scorer import Scorer
+from honestone.core.judging.spend import Spend
 from honestone.engine.judging.asking_on import AskingOn
 from honestone.engine.judging.panel import ASKED
 from honestone.ports import Reply, Store
@@ -454,3 +455,14 @@ def test_a_late_reply_to_other_criteria_is_not_read() -> None:
 
 def raw_reply(id: str) -> str:
     return json.dumps({"criteria": {id: {"met": True}}})
+
+
+def test_a_reply_that_gives_no_mark_is_counted_as_the_call_that_it_is() -> None:
+    """It is read again when the look is asked once more: that is no reply from an earlier run."""
+    silent = [ScriptedJudge("nothing", id=id) for id in "ab"]
+    asking, _ = ask(silent, MemoryStore(), rubric(3))
+    spent = Spend.of(spend for _, spend in asking.spends)
+    calls = sum(one.calls for one in silent)
+    assert (spent.judge_calls, spent.cached_calls) == (calls, 0)
+    meter = asking.panel.meter.spent
+    assert (meter.judge_calls, meter.cached_calls) == (calls, 0)

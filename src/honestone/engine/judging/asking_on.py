@@ -115,11 +115,13 @@ class AskingOn(Struct, kw_only=True):
         that gives no mark is asked once more.
         """
         question = self.question.part_of(part)
-        for _ in range(FAILURES):
+        for failures in range(FAILURES):
             asked = [self._seat(judge, judges[:place]) for place, judge in enumerate(judges)]
             consulted = await self.panel.consult(question, asked)
             missed = []
             for judge, seat, one in zip(judges, asked, consulted, strict=False):
+                if failures:
+                    self._count_once(one.spend)
                 self.spends.append((one.ballot.judge, one.spend))
                 if one.ballot.marks or one.ballot.tampered:
                     self.looking.add(judge, one.ballot)
@@ -136,6 +138,11 @@ class AskingOn(Struct, kw_only=True):
             if not judges or self.refused is not None:
                 break
         self.looking.given_up.update(missed)
+
+    def _count_once(self, spend: Spend) -> None:
+        """Asked once more, a look finds the replies that it has paid for or counted already."""
+        self.panel.meter.spent.cached_calls -= spend.cached_calls
+        spend.cached_calls = 0
 
     def _may_answer(self, judge: str) -> bool:
         """A judge that is not there is not asked again."""
