@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 import pytest
@@ -66,6 +67,20 @@ def test_what_may_be_read_contacted_and_run_is_not_for_an_agent_to_say(field: st
     for tool in TOOLS.values():
         properties = cast("dict[str, Any]", tool.schema["properties"])
         assert field not in properties
+
+
+@pytest.mark.parametrize(("tool", "option"), OFFERED)
+def test_an_option_says_more_than_when_it_holds(tool: str, option: Declared) -> None:
+    """Of `With --sure: the most looks` an agent would read `With --sure.` alone."""
+    assert not re.fullmatch(r"(With|Without) \S+", shown(tool, option)["description"].rstrip("."))
+
+
+@pytest.mark.parametrize("tool", ["eval", "improve"])
+def test_how_sure_it_has_to_be_is_a_percentage(tool: str) -> None:
+    """For every tool whose command takes it."""
+    properties = cast("dict[str, Any]", TOOLS[tool].schema["properties"])
+    assert "from 50 to below 100" in properties["sure"]["description"]
+    assert "looks" in properties["max_looks"]["description"]
 
 
 def test_an_option_that_no_request_declares_cannot_be_offered() -> None:

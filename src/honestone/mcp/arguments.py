@@ -24,6 +24,8 @@ _FOR_AGENTS: Final[Mapping[str, str]] = {
     "worker": "Who edits: codex, gemini, claude, PROVIDER:MODEL.",
     "judge_timeout": "Seconds.",
     "worker_timeout": "Seconds.",
+    "sure": "Percent, from 50 to below 100: ask judges on until the verdict is that probable.",
+    "max_looks": "With `sure`: the most looks of judges.",
     "max_age": "Days: older recorded replies are asked again.",
     "max_size": "Largest artifact, in MB.",
 }

@@ -72,9 +72,8 @@ _JUDGING: Final = OfferedOption(
         "fresh",
     ),
 )
-_OF_VERDICT: Final = OfferedOption(
-    JudgingOptions, ("require_calibration", "require_tier", "sure", "max_looks")
-)
+_OF_VERDICT: Final = OfferedOption(JudgingOptions, ("require_calibration", "require_tier"))
+_OF_SURE: Final = OfferedOption(JudgingOptions, ("sure", "max_looks"))
 _OF_EVAL: Final = OfferedOption(
     ArtifactOptions, ("input", "reference", "gate_only", "accept_loss", "locked")
 )
@@ -403,8 +402,8 @@ def find_tool(name: str) -> Tool:
 
 
 TOOLS: Final = {
-    "eval": Tool(takes=Eval, work=eval_, offers=(_JUDGING, _OF_EVAL, _OF_VERDICT)),
-    "improve": Tool(takes=Improve, work=improve_, offers=(_JUDGING, _OF_LOOPS, _OF_EDITS)),
+    "eval": Tool(takes=Eval, work=eval_, offers=(_JUDGING, _OF_EVAL, _OF_VERDICT, _OF_SURE)),
+    "improve": Tool(takes=Improve, work=improve_, offers=(_JUDGING, _OF_SURE, _OF_LOOPS, _OF_EDITS)),
     "rubric_check": Tool(takes=RubricCheckArguments, work=rubric_check, reads=True),
     "runs": Tool(takes=Runs, work=runs, reads=True),
     "show": Tool(takes=Show, work=show, reads=True),
