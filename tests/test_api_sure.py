@@ -131,6 +131,17 @@ def test_judges_that_contradict_each_other_leave_it_open() -> None:
     assert "% sure that the contract is met" in found.to_dict()["reasons"][0]
 
 
+def test_a_test_of_what_is_undecided_has_that_word() -> None:
+    """Every judge answered, so it was judged: that is what a report says of it, too."""
+    judges = Judges(lambda case, look: look % 2 == 0)
+    with pytest.raises(honestone.CouldNotJudge, match="undecided: the verdict is inconclusive$"):
+        honestone.assert_passes(
+            "a text", RUBRIC, judge=[judges.named("a"), judges.named("b")], sure=99, max_looks=6
+        )
+    with pytest.raises(honestone.CouldNotJudge, match="could not be judged: the verdict"):
+        honestone.assert_passes("a text", RUBRIC, judge=gone, sure=99)
+
+
 def test_judges_of_one_name_are_two_voters_however_often_each_looks() -> None:
     """The second look of the first one does not take the name of the second one, `look#2`."""
     judges = Judges(lambda case, look: look % 2 == 0)

@@ -150,6 +150,8 @@ def require_pass(evaluated: Evaluated, output: str | Path, input: str | None) ->
     what it misses and with `input` and `output`; CouldNotJudge for an inconclusive one.
     """
     from honestone.report.case_text import unmet_lines
+    from honestone.report.documents.belief import is_undecided
+    from honestone.report.documents.states import state_phrase
 
     __tracebackhide__ = True  # pytest shows the caller's line alone
     if evaluated.passed:
@@ -168,7 +170,8 @@ def require_pass(evaluated: Evaluated, output: str | Path, input: str | None) ->
         ]
         where = [f"did not pass: criterion {', '.join(map(repr, names))}"] if names else []
         raise AssertionError("\n".join([*lines, *where]))
-    raise CouldNotJudge("\n".join([*lines, "could not be judged: the verdict is inconclusive"]))
+    state = state_phrase(evaluated.verdict, is_undecided=is_undecided(evaluated.belief))
+    raise CouldNotJudge("\n".join([*lines, f"{state}: the verdict is inconclusive"]))
 
 
 class _Work:
