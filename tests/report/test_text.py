@@ -280,6 +280,25 @@ def test_several_artifacts_one_line_each_then_those_that_failed() -> None:
     assert "spent   6 judge calls" in text
 
 
+def test_of_several_artifacts_each_that_passed_says_how_sure_that_is() -> None:
+    """One that probably does not meet its contract is named: nothing else is shown of it."""
+    beliefs = [
+        {"probability": chance, "looks": 2, "sentence": f"{words} that the contract is met (2 judges)"}
+        for chance, words in ((0.979, "97% sure"), (0.389, "38% sure"))
+    ]
+    docs = [
+        samples.passed() | {"artifact": {"path": f"{name}.md"}, "belief": belief}
+        for name, belief in zip(("good", "odd"), beliefs, strict=True)
+    ]
+    docs.append(samples.failed() | {"artifact": {"path": "bad.md"}, "belief": beliefs[1]})
+    text = scorecards_text(docs, Style(width=90))
+    good, odd, bad = text.splitlines()[:3]
+    assert good.endswith("  97% sure") and odd.endswith("  38% sure") and "sure" not in bad
+    doubt = "! UNSURE  odd.md: only 38% sure that the contract is met: --sure 95 asks on"
+    assert doubt in text
+    assert text.count("UNSURE") == 1
+
+
 def test_thousands_of_criteria_do_not_flood_the_terminal() -> None:
     """Of a huge tree the top and the trouble are drawn, and the rest is counted."""
     many = [samples.criterion("top", 70.0)] + [

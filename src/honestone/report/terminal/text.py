@@ -64,6 +64,7 @@ def scorecards_text(docs: Sequence[scorecard.ScorecardDoc], style: Style = PLAIN
         sections.append([f"{count(hidden, 'more artifact')} did not pass; --json has them all"])
     sections.append(judge_table(scorecard.states_over_many(listed), style))
     sections.append(warning_lines(scorecard.low_confidence_of(*_lonely(docs), "artifact"), style))
+    sections.append(_doubts(docs, style))
     run = next((doc.run for doc in docs if doc.run), None)
     see = see_replies((judge for doc in docs for judge in doc.judges), run)
     next_lines = next_line("again", f"honestone show {line(run)}", style) if run else []
@@ -89,15 +90,20 @@ def join_sections(sections: Sequence[Sequence[str]]) -> list[str]:
 def headline(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     """The verdict, of what, against what, and every reason."""
     glyph, look = verdict_look(doc.verdict)
-    name = doc.artifact.name
-    # Of what did not pass, a number next to the verdict reads as if it were about the verdict.
-    is_open = doc.verdict != "pass" and not is_undecided(doc.belief)
-    if doc.belief is not None and doc.belief.is_stated and not is_open:
-        name = f"{name}  {doc.belief.percent}"
+    name = "  ".join(filter(None, [doc.artifact.name, _how_sure(doc)]))
     found = verdict_lines(
         style, glyph, look, doc.verdict_words, name, doc.title, map(line, doc.reasons)
     )
     return found + belief_lines(doc.belief_words, doc.reasons, style)
+
+
+def _how_sure(doc: scorecard.ScorecardDoc) -> str:
+    """`97% sure`. Of what did not pass, a number next to the verdict reads as if it were about the
+    verdict.
+    """
+    if doc.belief is None or not doc.belief.is_stated:
+        return ""
+    return doc.belief.percent if doc.verdict == "pass" or is_undecided(doc.belief) else ""
 
 
 def belief_lines(words: Sequence[str], reasons: Sequence[str], style: Style) -> list[str]:
@@ -107,11 +113,11 @@ def belief_lines(words: Sequence[str], reasons: Sequence[str], style: Style) -> 
         if text in reasons:
             continue
         is_doubt = text.startswith(UNSURE)
-        first = f"{style.glyph('warn')} " if is_doubt else "  "
-        words = text.replace(f"{UNSURE}: ", f"{UNSURE}  ", 1) if is_doubt else text
+        # `wrap` leaves one space between words.
+        first = f"{style.glyph('warn')} {UNSURE}  " if is_doubt else "  "
         lines += [
             style.paint(one, "yellow") if is_doubt else one
-            for one in wrap(words, style.columns, first=first)
+            for one in wrap(text.removeprefix(f"{UNSURE}: "), style.columns, first=first, rest="  ")
         ]
     return lines
 
@@ -469,7 +475,9 @@ def usage_line(
 
 
 def _overview(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> list[str]:
-    """One line an artifact: verdict, name, bar, score and the first reason."""
+    """One line an artifact: verdict, name, bar, score and the first reason, or how sure it is that it
+    passes.
+    """
     more = style.glyph("more")
     name = min(
         max((width(doc.artifact.name) for doc in docs), default=0), max(12, style.columns * 4 // 10)
@@ -485,10 +493,23 @@ def _overview(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> list[str]
             row_line += "  " + bar_of(row, cells, style)
         row_line += "  " + painted_score(row, score, style)
         left = style.columns - 2 - name - (2 + cells if cells >= 6 else 0) - 2 - score - 2
-        if left >= 16 and doc.reasons and doc.verdict != "pass":
-            row_line += "  " + style.paint(cut(line(doc.reasons[0]), left, more), "dim")
+        last = _how_sure(doc) if doc.verdict == "pass" else "".join(doc.reasons[:1])
+        if left >= 16 and last:
+            row_line += "  " + style.paint(cut(line(last), left, more), "dim")
         lines.append(row_line)
     return lines
+
+
+def _doubts(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> list[str]:
+    """Which of those that passed probably do not meet their contract: of them nothing more is shown."""
+    doubts = [
+        f"{UNSURE}: {doc.artifact.name}: {doubt}"
+        for doc in docs
+        if doc.verdict == "pass" and doc.belief and (doubt := doc.belief.doubt(doc.verdict))
+    ]
+    hidden = len(doubts) - MOST_DETAILS
+    rest = [f"{UNSURE}: {count(hidden, 'more artifact')}; --json has them all"]
+    return belief_lines(doubts[:MOST_DETAILS] + (rest if hidden > 0 else []), (), style)
 
 
 def _lonely(docs: Sequence[scorecard.ScorecardDoc]) -> tuple[int, int]:
