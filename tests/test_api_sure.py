@@ -134,7 +134,7 @@ def test_judges_that_contradict_each_other_leave_it_open() -> None:
 def test_a_test_of_what_is_undecided_has_that_word() -> None:
     """Every judge answered, so it was judged: that is what a report says of it, too."""
     judges = Judges(lambda case, look: look % 2 == 0)
-    with pytest.raises(honestone.CouldNotJudge, match="undecided: the verdict is inconclusive$"):
+    with pytest.raises(honestone.CouldNotJudge, match=r"undecided: the verdict is inconclusive$"):
         honestone.assert_passes(
             "a text", RUBRIC, judge=[judges.named("a"), judges.named("b")], sure=99, max_looks=6
         )

@@ -283,7 +283,11 @@ def test_several_artifacts_one_line_each_then_those_that_failed() -> None:
 def test_of_several_artifacts_each_that_passed_says_how_sure_that_is() -> None:
     """One that probably does not meet its contract is named: nothing else is shown of it."""
     beliefs = [
-        {"probability": chance, "looks": 2, "sentence": f"{words} that the contract is met (2 judges)"}
+        {
+            "probability": chance,
+            "looks": 2,
+            "sentence": f"{words} that the contract is met (2 judges)",
+        }
         for chance, words in ((0.979, "97% sure"), (0.389, "38% sure"))
     ]
     docs = [

@@ -403,7 +403,9 @@ def find_tool(name: str) -> Tool:
 
 TOOLS: Final = {
     "eval": Tool(takes=Eval, work=eval_, offers=(_JUDGING, _OF_EVAL, _OF_VERDICT, _OF_SURE)),
-    "improve": Tool(takes=Improve, work=improve_, offers=(_JUDGING, _OF_SURE, _OF_LOOPS, _OF_EDITS)),
+    "improve": Tool(
+        takes=Improve, work=improve_, offers=(_JUDGING, _OF_SURE, _OF_LOOPS, _OF_EDITS)
+    ),
     "rubric_check": Tool(takes=RubricCheckArguments, work=rubric_check, reads=True),
     "runs": Tool(takes=Runs, work=runs, reads=True),
     "show": Tool(takes=Show, work=show, reads=True),

@@ -362,9 +362,7 @@ def sure_percent(belief: StatedBelief) -> str:
     if belief.target is None:
         return chance_words(belief.probability)
     asked = percent_words(belief.target).removesuffix("%").partition(".")[2]
-    return chance_words(
-        belief.probability, decimals=max(len(asked), int(belief.target > _FINE))
-    )
+    return chance_words(belief.probability, decimals=max(len(asked), int(belief.target > _FINE)))
 
 
 @lru_cache(maxsize=1_024)
