@@ -30,6 +30,7 @@ from .test_remote import bare
 SUITE = "suite: 1\nsure: 90\ncases:\n" + "".join(
     f"  - {{id: c{n}, input: an apple {n}, rubric: [it says apple]}}\n" for n in range(6)
 )
+SUITE += "  - {id: later, input: an apple, rubric: [it says apple], skip: later}\n"
 TARGET = ("--target", "cmd:cat", "--sandbox", "none")
 
 

@@ -207,6 +207,7 @@ cases:
   - {id: twice, input: two apple, attempt_rule: pass^k}
   - {id: second, input: a pear, attempt_rule: pass@k}
   - {id: both, input: an apple}
+  - {id: left-out, input: an apple, skip: not now}
 """
 
 
@@ -254,6 +255,7 @@ artifact: prompt.md
 rubric: [names the apple]
 sure: 90
 cases:
+  - {id: left-out, input: an apple, skip: not now}
 """
 
 

@@ -26,6 +26,7 @@ from honestone.core.record.case_belief import Unasked, bar_of, beliefs_of
 from honestone.core.record.record import CaseRecord
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import AttemptRule, Case
+from honestone.engine.sure_opened import OpenedAttempts
 from honestone.engine.sure_suites import SuiteAsking
 from honestone.engine.sure_texts import WaitingText
 
@@ -238,3 +239,19 @@ def test_a_suite_counts_as_not_asked_what_its_rows_show_as_skipped(
     noun = "case" if skipped == 1 else "cases"
     words = "not asked" if is_passed_by else "not yet asked"
     assert sure_sentence(stated).endswith(f"; {skipped} {noun} {words}")
+
+
+@pytest.mark.parametrize("was_over", [False, True])
+def test_a_case_that_is_on_record_as_skipped_is_waited_for_no_more(was_over: bool) -> None:
+    """A run that is resumed, or was ordered for runners, never takes it up."""
+    skipped, open_ = case_record("skipped", skip="not now"), case_record("open")
+    record: Any = SimpleNamespace(cases={"skipped": skipped, "open": open_})
+
+    def opened() -> set[tuple[str, int]]:
+        found = OpenedAttempts(record=record, was_over=was_over)
+        found.begin(1)
+        return found.keys
+
+    assert opened() == {("skipped", 1), ("open", 1)}
+    skipped.add(CasePassedBy(case="skipped", reason="not now"))
+    assert opened() == {("open", 1)}

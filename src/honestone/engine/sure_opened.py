@@ -33,8 +33,12 @@ class OpenedAttempts:
     def __post_init__(self) -> None:
         cases = self.record.cases
         left, begun = [id for id, one in cases.items() if one.case.skip is None], set[str]()
-        # The suite itself skips some: their turn is at once.
-        self.keys |= {(id, 1) for id, one in cases.items() if one.case.skip is not None}
+        # The suite itself skips some: their turn is at once. Those that are on record as skipped get none.
+        self.keys |= {
+            (id, 1)
+            for id, one in cases.items()
+            if one.case.skip is not None and one.passed_by is None
+        }
         if self.was_over:
             left = [id for id in left if not cases[id].is_complete]
             begun = {id for id in left if cases[id].made}
