@@ -332,3 +332,12 @@ def test_a_bar_of_the_rubric_is_refused_where_marks_decide(desk: Desk, policy: s
         "rubric: 1\nsure: 95\ncriteria: [{id: a, requirement: It is, check: {contains: p0}}]"
     )
     assert improve(desk, worker, policy=policy).json["result"] == "PASSED"
+
+
+@pytest.mark.parametrize("policy", ["belief", "keep-best"])
+def test_no_call_at_all_is_a_limit_and_no_fault_of_judges(ready: Desk, policy: str) -> None:
+    judge = ready.judge()
+    done = improve(ready, ready.worker("worker", ADD_ALL), judge, policy=policy, max_calls=0)
+    assert (done.code, done.json["result"]) == (3, "COULD_NOT_JUDGE") and not judge.calls
+    assert done.json["reason"] == "the limit came first: --max-calls 0 are used up"
+    assert "honestone doctor" not in ready.run("show", "last").out

@@ -103,6 +103,29 @@ def test_a_bigger_budget_where_the_policy_stops_before_its_limit() -> None:
     assert kinds(finished(state, Result.BUDGET)) == [("budget", None)]
 
 
+def test_a_bigger_budget_where_calls_for_a_witness_were_missing() -> None:
+    """The reason says how sure it is, too, and may name an option that asks on."""
+    state = Scene(ONE, {}, holdouts=("wit",)).state()
+    seen(state, "v0", ballot("ann", {"a": 100}))
+    limit = "of --max-calls 2 too few are left for another round: 2 are used"
+    found = finished(
+        state,
+        Result.UNCONFIRMED,
+        f"95% sure; about 6 more would tell (--max-looks 18), which is not confirmed; {limit}",
+    )
+    assert kinds(found)[:1] == [("budget", "--max-calls")]
+    assert found[0].text == f"A bigger budget: {limit}."
+
+
+def test_a_limit_before_the_first_call_is_no_matter_of_judges() -> None:
+    found = finished(
+        Scene(ONE, {}).state(),
+        Result.COULD_NOT_JUDGE,
+        "the limit came first: --max-calls 0 are used up",
+    )
+    assert [one.text for one in found] == ["A bigger budget: --max-calls 0 are used up."]
+
+
 # ----------------------------------------------------------------------------------------------------------
 # the worker
 
@@ -126,7 +149,7 @@ def test_a_focus_that_was_tried_in_vain_is_named() -> None:
 def test_the_worker_is_not_to_blame_where_judges_fail() -> None:
     """Proposals that no judge could mark say nothing of who made them."""
     found = ended(Scene(ONE, scores(50, None, None, None), ["v1", "v2", "v3"]), Result.METRIC_DEAD)
-    assert kinds(found) == [("judge", "ann")] and "in 3 of 4 looks" in found[0].text
+    assert kinds(found) == [("judge", "ann")] and "in 3 of the 4 times" in found[0].text
 
 
 def test_judges_that_were_not_asked_excuse_no_worker() -> None:
@@ -199,8 +222,8 @@ def seen(
     )
 
 
-def finished(state: LoopState, how: Result = Result.PLATEAU) -> list[Advice]:
-    state.apply(RunFinished(result=str(how), reason="it ended"))
+def finished(state: LoopState, how: Result = Result.PLATEAU, why: str = "it ended") -> list[Advice]:
+    state.apply(RunFinished(result=str(how), reason=why))
     return advise(state)
 
 
@@ -211,7 +234,7 @@ def test_a_judge_that_fails_is_named_with_its_reason() -> None:
     seen(state, "v0", failing("bob", "quota exceeded"))
     found = finished(state)
     assert [one for one in kinds(found) if one[0] == "judge"] == [("judge", "bob")]
-    assert "bob gave no answer in 1 of 1 looks (quota exceeded)" in found[0].text
+    assert "bob, asked once, gave no answer (quota exceeded)" in found[0].text
 
 
 def test_a_judge_that_leaves_a_fifth_of_its_questions_open_is_named() -> None:
@@ -250,7 +273,7 @@ def test_an_item_on_which_judges_disagree_wants_clearer_words() -> None:
     seen(state, "v0", ballot("bob", listed(True, False)))
     (only,) = finished(state)
     assert (only.kind, only.about) == (Help.ITEM, "list/second")
-    assert "in 1 of 1 versions (ann yes, bob no)" in only.text
+    assert "the judges disagreed (ann yes, bob no)" in only.text
 
 
 def test_an_item_that_a_judge_flips_on_wants_clearer_words() -> None:

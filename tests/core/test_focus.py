@@ -136,7 +136,7 @@ def test_a_focus_can_always_be_improved(case: tuple[Rubric, tuple[Ballot, ...]])
     assert (line is None) == (improvable(card) == [])
     if line is not None:
         assert unmet_items(line) and all(item.met is not None for item in line.short_items)
-        low = below_floor(card.lines) & {open_.criterion.id for open_ in improvable(card)}
+        low = below_floor(card) & {open_.criterion.id for open_ in improvable(card)}
         assert not low or line.criterion.id in low
         assert line.criterion.requirement in write_brief(card, line, location="/x", title="")
 

@@ -91,6 +91,11 @@ def test_a_round_without_a_look_has_little_to_say() -> None:
     ]
 
 
+def test_a_round_that_was_not_judged_says_nothing_of_moves() -> None:
+    """Also not that nothing moved."""
+    assert RoundDoc(round=1, criteria=[MoveDoc(id="a", before=5.0)]).story() == []
+
+
 def test_a_score_with_open_votes_says_between_what_it_is() -> None:
     """The reason speaks of its lower end, the round of what was answered: both are explained."""
     failed = [JudgeDoc(id="x", state="DEGRADED")]

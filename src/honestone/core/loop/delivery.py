@@ -225,5 +225,5 @@ def _lost_bar(old: Line, new: Line) -> str | None:
     if new.criterion.required and old.score > 0 and not now:
         return f"required criterion {name!r}, which the original meets, is not met any more"
     if old.score >= old.floor and (now is None or now < new.floor):
-        return f"criterion {name!r}, whose floor the original reaches, is below it"
+        return f"by marks criterion {name!r} is below its floor, which the original reaches"
     return None

@@ -8,7 +8,7 @@ in `judge` alone: what becomes of a version that the panel has scored.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -56,7 +56,7 @@ def choose_focus(
     open_lines = [line for line in improvable(card) if workable(line)]
     if not open_lines:
         return None
-    weights, low_criteria = effective_weights(card), below_floor(card.lines)
+    weights, low_criteria = effective_weights(card), below_floor(card)
 
     def order(line: Line) -> tuple[int, bool, Fraction, Fraction]:
         name = line.criterion.id
@@ -76,10 +76,10 @@ def goodness(line: Line) -> Fraction:
     return ONE - line.high if line.criterion.is_penalty else line.low
 
 
-def below_floor(lines: Iterable[Line]) -> set[str]:
+def below_floor(card: Scorecard) -> set[str]:
     """Ids of the criteria that may be below their floor, or below one of a group above them."""
     low: set[str] = set()
-    for line in lines:  # parents come before children
+    for line in card.lines:  # parents come before children
         if (line.applies and line.low < line.floor) or line.parent in low:
             low.add(line.criterion.id)
     return low

@@ -43,6 +43,9 @@ from honestone.core.judging.scorecard import Line, Scorecard, Verdict, judge_gat
 from honestone.core.judging.scorer import Scorer, is_na, share_of
 from honestone.core.numbers import ONE, ZERO, exact
 
+# How the reason begins where a limit was reached before a judge could be asked.
+CAME_FIRST: Final = "the limit came first: "
+
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """Have these judges score a version. `role`: whether their votes steer the loop or certify its
@@ -650,9 +653,11 @@ def baseline_not_judged(state: LoopState, came_first: str | None) -> Stop:
     """End a run whose original has no usable mark. `came_first`: the limit that was reached before
     a judge could be asked.
     """
-    if came_first:
-        return Stop(result=Result.COULD_NOT_JUDGE, reason=f"the limit came first: {came_first}")
     panel = state.ballots.get((state.original, "panel"), {})
+    if not came_first and not state.limits.calls and panel.keys() <= {CHECK}:
+        came_first = "--max-calls 0 are used up"
+    if came_first:
+        return Stop(result=Result.COULD_NOT_JUDGE, reason=f"{CAME_FIRST}{came_first}")
     # Looks of one judge that fail alike are one reason.
     reasons = list(
         dict.fromkeys(f"{one.voter}: {one.reason}" for one in panel.values() if one.reason)

@@ -16,8 +16,9 @@ from honestone.core.judging.ballot import CHECK, Answer, Ballot, JudgeState
 from honestone.core.judging.rubric import Item, Key
 from honestone.core.judging.scorecard import DISAGREEMENT, ItemLine, Scorecard
 from honestone.core.judging.scorer import is_na, share
-from honestone.core.loop.state import LoopState, Result, Round, Stop
+from honestone.core.loop.state import CAME_FIRST, LoopState, Result, Round, Stop
 from honestone.core.numbers import ZERO, show_points
+from honestone.system.drawing import count
 
 # Advice beyond this is left out: the first lines are what to do first.
 MOST: Final = 6
@@ -81,15 +82,24 @@ def _look_at(name: str) -> Advice:
 def _about_limits(state: LoopState, stop: Stop) -> Iterator[Advice]:
     last = _last_rise(state)
     rose = f"the score still rose in round {last.number}" if last is not None else ""
-    limit = state.limit or (stop.reason if stop.result is Result.BUDGET else None)
+    limit = _limit(state, stop)
     if limit is not None:
         option = next((word for word in limit.split() if word.startswith("--max-")), None)
-        # How sure it is follows, which the report says above.
-        why = limit.partition("; ")[0]
-        text = f"A bigger budget: {why}" + (f", and {rose}." if rose else ".")
+        text = f"A bigger budget: {limit}" + (f", and {rose}." if rose else ".")
         yield Advice(kind=Help.BUDGET, text=text, about=option)
     elif stop.result is Result.ROUND_LIMIT and rose:
         yield Advice(kind=Help.ROUNDS, text=f"More rounds (--rounds): {rose}.", about="--rounds")
+
+
+def _limit(state: LoopState, stop: Stop) -> str | None:
+    """The limit that was reached, in words: as it is on record, or as the reason has it next to how
+    sure it is. None where none was.
+    """
+    if state.limit is not None:
+        return state.limit
+    parts = [part.removeprefix(CAME_FIRST) for part in stop.reason.split("; ")]
+    named = (part for part in parts if part.startswith(("--max-", "of --max-")))
+    return next(named, parts[0] if stop.result is Result.BUDGET else None)
 
 
 def _last_rise(state: LoopState) -> Round | None:
@@ -116,16 +126,16 @@ def _gain_counts(state: LoopState, entry: Round) -> bool:
 
 
 def _about_the_worker(state: LoopState, stop: Stop) -> Iterator[Advice]:
-    count = len(state.rounds)
+    rounds = len(state.rounds)
     if stop.result is Result.NO_CHANGE:
         yield Advice(
             kind=Help.WORKER,
-            text=f"Another worker (--worker): this one changed nothing in {count} rounds.",
+            text=f"Another worker (--worker): this one changed nothing in {count(rounds, 'round')}.",
         )
         return
     if stop.result is Result.WORKER_FAILED:
-        none = f"none of its {count} proposals" if count > 1 else "its proposal"
-        failed = f"{none} could {'be' if count > 1 else 'not be'} used"
+        none = f"none of its {rounds} proposals" if rounds > 1 else "its proposal"
+        failed = f"{none} could {'be' if rounds > 1 else 'not be'} used"
         text = f"Repair the worker, or name another: {failed}."
         yield Advice(kind=Help.WORKER, text=text)
         return
@@ -202,9 +212,7 @@ def _about_failures(state: LoopState) -> Iterator[Advice]:
         failed = [one for one in looks if one.state is not JudgeState.AVAILABLE or not one.marks]
         if failed:
             why = next((one.reason for one in reversed(failed) if one.reason), "")
-            trouble = f"{judge} gave no answer in {len(failed)} of {len(looks)} looks" + (
-                f" ({why})" if why else ""
-            )
+            trouble = _no_answer(judge, len(failed), len(looks)) + (f" ({why})" if why else "")
             found.append((len(failed) / len(looks), judge, trouble))
             continue
         asked = sum(len(one.marks) + len(one.abstained) for one in looks)
@@ -213,6 +221,13 @@ def _about_failures(state: LoopState) -> Iterator[Advice]:
             found.append((left / asked, judge, f"{judge} left {left} of {asked} questions open"))
     for _, judge, trouble in sorted(found, key=lambda one: -one[0]):
         yield Advice(kind=Help.JUDGE, text=f"A judge that answers: {trouble}.", about=judge)
+
+
+def _no_answer(judge: str, failed: int, asked: int) -> str:
+    if failed < asked:
+        return f"{judge} gave no answer in {failed} of the {asked} times that it was asked"
+    times = "once" if asked == 1 else f"{asked} times"
+    return f"{judge}, asked {times}, gave no answer"
 
 
 def _looks_by_judge(state: LoopState) -> Mapping[str, list[Ballot]]:
@@ -292,7 +307,7 @@ def _about_items(state: LoopState) -> Iterator[Advice]:
             found.append((votes.apart / max(votes.asked, 1), key, item, votes))
     for _, key, item, votes in sorted(found, key=lambda one: -one[0])[:_MOST_ITEMS]:
         reason = (
-            f"the judges disagreed in {votes.apart} of {votes.asked} versions ({votes.last})"
+            f"the judges disagreed{_in_versions(votes.apart, votes.asked)} ({votes.last})"
             if votes.apart
             else ""
         )
@@ -302,6 +317,11 @@ def _about_items(state: LoopState) -> Iterator[Advice]:
             text=f"A clearer item '{item.requirement}': {reason}.",
             about=_item_name(key),
         )
+
+
+def _in_versions(count: int, versions: int) -> str:
+    """Of one version that is nothing to count."""
+    return f" in {count} of {versions} versions" if versions > 1 else ""
 
 
 def _votes_on(state: LoopState, key: Key, item: Item) -> _Votes:
@@ -364,7 +384,9 @@ def _about_answers(state: LoopState) -> Iterator[Advice]:
     open_lines = [(name, one) for name, one in lines if one.met is None and not one.may_leave]
     if len(open_lines) == len(lines):
         end = state.finished
-        if end is not None and end.result is Result.COULD_NOT_JUDGE and state.limit is None:
+        if end is None or _limit(state, end) is not None:
+            return
+        if end.result is Result.COULD_NOT_JUDGE:
             text = "A judge that can answer (honestone doctor lists those), or a person (--judge human)."
             yield Advice(kind=Help.PERSON, text=text)
         return

@@ -20,7 +20,6 @@ from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
 from honestone.core.judging.rubric import as_written
 from honestone.core.judging.scorecard import Line, Scorecard
 from honestone.core.judging.spend import Spend
-from honestone.core.loop.policies import below_floor
 from honestone.core.loop.state import LoopState, Result, Round
 from honestone.core.numbers import exact, to_points
 from honestone.report.building import scorecard
@@ -242,13 +241,14 @@ def round_document(
 def _below_floor(entry: Round, after: Scorecard) -> set[str]:
     """Ids of the criteria below their floor, by the scores that the round shows of them."""
     expected = entry.after.criteria if entry.after is not None else {}
-    lines = [
-        line
-        if (score := expected.get(line.criterion.id)) is None
-        else replace(line, low=exact(score) / 100)
-        for line in after.lines
-    ]
-    return below_floor(lines)
+    below: set[str] = set()
+    for one in after.lines:
+        known = expected.get(one.criterion.id)
+        score = one.score if known is None else exact(known) / 100
+        is_low = one.is_below_floor if score is None else one.applies and score < one.floor
+        if is_low:
+            below.add(one.criterion.id)
+    return below
 
 
 def _voters(ballots: Iterable[Ballot]) -> set[str]:

@@ -181,7 +181,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
 
     def moved_words(self, arrow: str = "→") -> str:
         """Every criterion that moved; how many did not."""
-        if not self.criteria:
+        if not any(one.by for one in self.criteria):
             return ""
         moved = [one.words(arrow) for one in self.criteria if one.by not in ("", "0.0")]
         still = sum(one.by == "0.0" for one in self.criteria)
@@ -202,12 +202,17 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         )
 
     def story(
-        self, arrow: str = "→", subject: str = CONTRACT_MET, *, is_expected: bool = False
+        self,
+        arrow: str = "→",
+        subject: str = CONTRACT_MET,
+        *,
+        is_expected: bool = False,
+        has_moves: bool = True,
     ) -> list[str]:
         """What moved, how sure the policy is, what the worker said and what it cost: a line each.
         Of bytes that an earlier round proposed, what moved is said there. `subject`: of what it is
         sure. `is_expected`: the score is what is expected by every vote, and its interval holds
-        that with 95 %, whoever failed.
+        that with 95 %, whoever failed. `has_moves` False: what moved is shown elsewhere.
         """
         noise = "" if is_expected else self._open_words
         if self.within_noise:
@@ -220,7 +225,8 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         how_sure = (
             "" if self.probability is None else f"{chance_words(self.probability)} that {subject}"
         )
-        looked = () if self.same_as else (self.moved_words(arrow), apart, noise, how_sure)
+        moved = self.moved_words(arrow) if has_moves else ""
+        looked = () if self.same_as else (moved, apart, noise, how_sure)
         spent = f"spent {', '.join(self.usage.words(whole_run=True))}" if self.usage else ""
         return [one for one in (*looked, self.worker_words, spent) if one]
 
@@ -524,9 +530,9 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
         """What its probabilities are about, in words."""
         return SPLITS_PASS if self.suite else CONTRACT_MET
 
-    def story_of(self, one: RoundDoc, arrow: str = "→") -> list[str]:
+    def story_of(self, one: RoundDoc, arrow: str = "→", *, has_moves: bool = True) -> list[str]:
         """What a report says of one of its rounds, a line each."""
-        return one.story(arrow, self.subject, is_expected=bool(self.expected))
+        return one.story(arrow, self.subject, is_expected=bool(self.expected), has_moves=has_moves)
 
     @property
     def last_flags(self) -> list[str]:
