@@ -135,6 +135,13 @@ def test_what_could_not_be_judged_says_why() -> None:
     ]
 
 
+def test_what_decided_a_failure_comes_before_what_no_one_answered() -> None:
+    """Where a check settles it no judge is asked, and short rows of reports have room for two."""
+    open_ = criterion("o", None, [item("o", {}, requirement="says one")])
+    doc = failed(open_, check("contains 'x'", 'not found: "x"'))
+    assert why(doc) == ["contains 'x': not found", "says one: no answer"]
+
+
 @given(
     st.text(max_size=20),
     st.sampled_from(["required", "floor", "threshold"]),

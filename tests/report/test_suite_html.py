@@ -252,6 +252,15 @@ def test_unknown_is_shown_as_unknown() -> None:
     assert "Cases by score" not in " ".join(str(attrs) for _, attrs in page.tags)
 
 
+def test_a_case_that_was_not_asked_has_no_error() -> None:
+    """Its report says there why it has no output, and its reasons say it too."""
+    spared = {"error": "not asked: the rest", "reasons": ["not asked: the rest"]}
+    found = suite_html(report([case("a", "skipped") | spared, case("b", "passed")]))
+    assert "not asked: the rest" in found and "<summary>Error" not in found
+    broken = suite_html(report([case("a", "target-error") | spared, case("b", "passed")]))
+    assert "<summary>Error" in broken
+
+
 def test_a_comparison_links_its_cases_and_names_the_missing_one() -> None:
     """Cases of this run can be opened from the comparison; the missing one is only named."""
     page = Page(suite_html(with_baseline()))

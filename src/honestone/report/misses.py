@@ -50,8 +50,8 @@ class Miss(Struct, frozen=True, kw_only=True):
 
 def misses(case: CaseDoc, listed: Iterable[JudgeDoc] = ()) -> list[Miss]:
     """What a case that did not pass misses, in the order of its rubric; nothing of one that passed.
-    Why a judge is absent is said once, and not at all where it is `listed` with that reason
-    elsewhere.
+    Of one that failed, what has no answer comes last: it did not decide. Why a judge is absent is said
+    once, and not at all where it is `listed` with that reason elsewhere.
     """
     if case.status == "passed":
         return []
@@ -62,6 +62,8 @@ def misses(case: CaseDoc, listed: Iterable[JudgeDoc] = ()) -> list[Miss]:
             for one in case.reasons or [case.error or case.status]
         ]
     missed = [miss for one in case.criteria for miss in _of_criterion(one, case)]
+    if case.status == "failed":
+        missed.sort(key=lambda miss: miss.glyph == "unknown")
     others = [
         Miss(glyph=_glyph(case), requirement=line(one)) for one in _other_reasons(case, missed)
     ]

@@ -191,6 +191,11 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
         return [*scorecard.warning_words(self.warnings), *self.flags]
 
     @property
+    def own_error(self) -> str | None:
+        """Why nothing came out; None of a case that is skipped, whose reasons say why."""
+        return None if self.status == "skipped" else self.error
+
+    @property
     def without_texts(self) -> CaseDoc:
         """The case without its input, its output and its attempts."""
         return replace(

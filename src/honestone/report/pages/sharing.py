@@ -148,7 +148,7 @@ class HeldTexts:
             case.input,
             case.reference,
             case.output,
-            case.error,
+            case.own_error,
             case.diff,
             case.trace and "trace",
         )
