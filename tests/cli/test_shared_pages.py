@@ -178,6 +178,16 @@ def test_two_that_end_alike_are_told_apart() -> None:
     )
 
 
+def test_looks_of_one_judge_keep_its_name() -> None:
+    """Of 7 looks of 2 judges a page called the judges `judge.py` and `judge.py (5)`."""
+    one, two = "script:python3 judge.py a", "script:python3 judge.py b"
+    names = [one, f"{one}#2", f"{one}#3", two, f"{two}#2", "cmd:other --x#2"]
+    page = "; ".join([*names, f"{two} (2 looks)"])
+    assert "".join(without_commands([page], names)) == (
+        "judge.py; judge.py#2; judge.py#3; judge.py (2); judge.py (2)#2; other; judge.py (2) (2 looks)"
+    )
+
+
 @given(st.text(alphabet="ab/<&.- \n", max_size=60))
 def test_folders_of_this_machine_are_left_out(text: str) -> None:
     here, home = Path("/zz/work"), Path("/zz")

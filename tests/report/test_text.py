@@ -264,6 +264,18 @@ def test_what_to_type_next() -> None:
     assert "honestone improve" not in scorecard_text(samples.passed())
 
 
+def test_judges_that_differ_at_their_end_are_told_apart_however_often_they_looked() -> None:
+    """In 60 columns, as agents get it, both were `script...15 (2 looks)`."""
+    judges = [
+        samples.judge(f"script:python noisy.py {name} .15{look}")
+        for name in ("A", "B")
+        for look in ("", "#2")
+    ]
+    text = scorecard_text(samples.passed() | {"judges": judges}, Style(width=60))
+    assert re.search(r"A \.15 \(2 looks\) +AVAILABLE", text), text
+    assert re.search(r"B \.15 \(2 looks\) +AVAILABLE", text), text
+
+
 def test_several_artifacts_one_line_each_then_those_that_failed() -> None:
     """The table names all, the details only what needs attention; what was spent is summed."""
     docs = [

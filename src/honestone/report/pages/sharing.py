@@ -12,7 +12,7 @@ from typing import Final
 from markupsafe import escape
 from msgspec import Struct
 
-from honestone.report.documents.scorecard import CriterionDoc, items_of
+from honestone.report.documents.scorecard import CriterionDoc, first_look, items_of
 from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.system.drawing import clean, count, line
 
@@ -66,7 +66,9 @@ def last_part(name: str) -> str:
 
 
 def without_commands(pieces: Iterable[str], names: Iterable[str]) -> Iterator[str]:
-    """The pieces of a page with command lines as their last part; two that end alike are numbered."""
+    """The pieces of a page with command lines as their last part; two that end alike are numbered.
+    The looks of one judge keep its name, as `judge.py#2`.
+    """
     swaps = [
         (str(escape(written)), str(escape(line(short))))
         for name, short in _short_commands(names)
@@ -81,7 +83,10 @@ def without_commands(pieces: Iterable[str], names: Iterable[str]) -> Iterator[st
 def _short_commands(names: Iterable[str]) -> list[tuple[str, str]]:
     """Each command line and what stands for it, the longest first."""
     shown: dict[str, str] = {}
-    for name in dict.fromkeys(names):
+    listed = dict.fromkeys(names)
+    for name in listed:
+        if name != first_look(name) and first_look(name) in listed:
+            continue
         short, number = last_part(name), 1
         if short != name:
             while short in shown.values():

@@ -34,6 +34,7 @@ from honestone.system.drawing import Style, count, cut, cut_middle, line, pad, w
 PLAIN: Final = Style()
 MOST_ITEMS: Final = 40
 MOST_DETAILS: Final = 20  # artifacts shown in full when many did not pass
+_LEAST_NAME: Final = 8  # columns of a judge's name behind which its number of looks is shown
 
 
 def scorecard_text(doc: scorecard.ScorecardDoc, style: Style = PLAIN) -> str:
@@ -334,7 +335,7 @@ def judge_table(
     lines = [style.paint("Judges", "bold")]
     for one in judges:
         glyph, look = _STATE_MARKS.get(one.state, ("absent", "dim"))
-        start = f"  {style.paint(style.glyph(glyph), look)} {pad(cut_middle(line(one.id), size, more), size)}  "
+        start = f"  {style.paint(style.glyph(glyph), look)} {pad(_cut_judge(one.id, size, more), size)}  "
         taken = 4 + size + 2
         state = pad(line(one.state_words), 9) + "  "
         why = wrap(
@@ -373,6 +374,15 @@ def see_replies(judges: Iterable[scorecard.JudgeDoc], run: str | None) -> str | 
 
 
 _STATE_MARKS: Final = {"AVAILABLE": ("yes", "green"), "DEGRADED": ("warn", "yellow")}
+
+
+def _cut_judge(judge: str, size: int, more: str) -> str:
+    """`script…A .15 (2 looks)`: how often it looked is not what tells it from another one."""
+    name, found, looks = line(judge).rpartition(" (")
+    left = size - width(found + looks)
+    if not looks.endswith(" looks)") or left < _LEAST_NAME:
+        return cut_middle(line(judge), size, more)
+    return cut_middle(name, left, more) + found + looks
 
 
 def _problem_lines(problems: Sequence[str], style: Style) -> list[str]:
