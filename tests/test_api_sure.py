@@ -142,6 +142,12 @@ def test_a_test_of_what_is_undecided_has_that_word() -> None:
         honestone.assert_passes("a text", RUBRIC, judge=gone, sure=99)
 
 
+@pytest.mark.parametrize(("given", "shown"), [(True, "true"), ("95", "'95'"), (0.95, "0.95")])
+def test_a_bar_that_is_none_is_shown_as_the_file_has_it(given: object, shown: str) -> None:
+    with pytest.raises(honestone.UsageError, match=f"`sure` is {shown}, but must be a percentage"):
+        honestone.evaluate("a text", {**RUBRIC, "sure": given}, judges=[gone])
+
+
 def test_judges_of_one_name_are_two_voters_however_often_each_looks() -> None:
     """The second look of the first one does not take the name of the second one, `look#2`."""
     judges = Judges(lambda case, look: look % 2 == 0)
@@ -430,6 +436,17 @@ def test_a_case_below_its_quorum_counts_for_no_outcome() -> None:
     assert found.verdict == "inconclusive"
     assert {one["status"] for one in found.to_dict()["cases"]} == {"inconclusive"}
     assert judges.total <= 8
+
+
+def test_a_suite_of_one_case_has_one_case() -> None:
+    for says, words in (
+        (True, "at least 1 of 1 case passes"),
+        (False, "fewer than 1 of 1 case passes"),
+    ):
+        judges = Judges(lambda case, look, says=says: says)
+        panel = [judges.named("a"), judges.named("b")]
+        found = honestone.run_suite(cases(1), target=echo, judges=panel, sure=80)
+        assert found.belief is not None and f"% sure that {words} (asked" in found.belief.sentence
 
 
 def test_no_suite_is_decided_on_one_look() -> None:

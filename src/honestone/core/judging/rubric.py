@@ -350,7 +350,8 @@ def sure_problem(percent: object) -> str | None:
     """
     number = None if isinstance(percent, bool) else _exact_number(percent)
     if number is None:
-        return f"{percent!r}, but must be a percentage from 50 to below 100"
+        given = str(percent).lower() if isinstance(percent, bool) else repr(percent)
+        return f"{given}, but must be a percentage from 50 to below 100"
     if LEAST_SURE <= number < 100:
         return None
     shown = as_written(number) if number.denominator < 10**9 else float(number)

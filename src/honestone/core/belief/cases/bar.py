@@ -82,6 +82,7 @@ def suite_belief(
         return None
     looks = grounds_of_texts((text for one, _ in by_text(cases) for text in one.texts), alike)
     certain = sum(one.certain is not None for one in cases)
+    passing = "1 case passes" if len(cases) == 1 else f"{len(cases):,} cases pass"
     found = StatedBelief(
         probability=_stated(chance, bar.sure),
         target=None if bar.sure is None else float(bar.sure),
@@ -93,8 +94,8 @@ def suite_belief(
             *looks,
             *([Ground(kind="checks", items=certain)] if certain else []),
         ),
-        subject=f"at least {need:,} of {len(cases):,} cases pass",
-        contrary=f"fewer than {need:,} of {len(cases):,} cases pass",
+        subject=f"at least {need:,} of {passing}",
+        contrary=f"fewer than {need:,} of {passing}",
         not_asked=not_asked,
         not_yet_asked=not_yet_asked,
         without_output=sum(one.is_down for one in cases),
