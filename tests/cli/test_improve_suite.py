@@ -739,3 +739,14 @@ def test_no_target_is_run_where_the_limit_leaves_no_call(desk: Desk) -> None:
         desk, worker(desk, ADD.format("GENERAL")), target, *by_rule[:2], "--max-calls", "0"
     )
     assert none.code != 0 and target.calls == before
+
+
+def test_a_version_that_was_not_run_on_train_is_not_judged_by_others(desk: Desk) -> None:
+    """Splits are no judges: the same ones looked at its tasks."""
+    skill(desk)
+    judged_suite(desk)
+    one = desk.judge("one")
+    forget = "put(b'---\\nname: helper\\ndescription: Answers.\\n---\\n')"
+    run = improve(desk, worker(desk, forget), agent(desk), "--judge", one.spec).json
+    assert run["rounds"][0]["same_judges"] is True and run["rounds"][0]["decision"] == "rejected"
+    assert "scored by other judges" not in desk.run("show", "last").out

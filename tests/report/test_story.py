@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import samples
+from msgspec import convert
 from rendered import improvement_html, improvement_junit, improvement_markdown, improvement_text
 from test_documents import (
     ACCEPTED,
@@ -24,8 +25,8 @@ from test_documents import (
 from honestone.core.belief.stated import chance_of
 from honestone.core.record.event_codec import event_from_plain
 from honestone.report.building.improvement import round_spends
-from honestone.report.documents.improvement import LONGEST_WORDS, MoveDoc, RoundDoc
-from honestone.report.documents.scorecard import JudgeDoc
+from honestone.report.documents.improvement import LONGEST_WORDS, MoveDoc, RoundDoc, StandingDoc
+from honestone.report.documents.scorecard import JudgeDoc, ScorecardDoc
 from honestone.system.drawing import Style, width
 
 HOSTILE = "\x1b[31m<script>alert(1)</script> | =1+1 `x` \u202e ![i](http://x)"
@@ -89,6 +90,16 @@ def test_a_round_without_a_look_has_little_to_say() -> None:
     assert RoundDoc(round=1, criteria=[MoveDoc(id="a", before=5.0, after=5.0)]).story() == [
         "no criterion moved"
     ]
+
+
+def test_an_expected_score_is_below_its_floor_by_itself() -> None:
+    """Marks of a few looks may be on the other side of it."""
+    for score, is_low in ((55.0, True), (61.0, False)):
+        marked = [samples.criterion("c", 50.0, below_floor=not is_low)]
+        card = convert(samples.scorecard("fail", 50.0, marked), ScorecardDoc)
+        expected = StandingDoc(score=score, interval=[50.0, 65.0], criteria={"c": score})
+        (one,) = expected.on(card).criteria
+        assert (one.score, one.below_floor, one.floor) == (score, is_low, 60)
 
 
 def test_a_round_that_was_not_judged_says_nothing_of_moves() -> None:

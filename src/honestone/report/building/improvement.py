@@ -35,6 +35,7 @@ from honestone.report.documents.scorecard import (
     KnownNoiseDoc,
     ScorecardDoc,
     UsageDoc,
+    first_look,
     warning_words,
     worst_states,
 )
@@ -372,10 +373,13 @@ def suite_improvement_document(
             replace(
                 entry,
                 judges=_judges(log, entry.version),
+                same_judges=None
+                if entry.same_judges is None
+                else _who_answered(log, of.base) == _who_answered(log, of.version),
                 candidate=UNSET if event.candidate is None else event.candidate,
                 candidates=[*event.candidates] or UNSET,
             )
-            for entry, event in zip(document.rounds, _proposals(log), strict=True)
+            for entry, of, event in zip(document.rounds, state.rounds, _proposals(log), strict=True)
         ],
         certification=certification(state, log),
         panel=[],
@@ -472,6 +476,12 @@ def _judges(log: Iterable[events.Event], version: str | None) -> list[JudgeDoc]:
     """Who judged the tasks of a version: each once, in its worst state."""
     seen = [judge for event in _looks(log, version) for judge in event.judges]
     return worst_states(convert(seen, list[JudgeDoc]))
+
+
+def _who_answered(log: Sequence[events.Event], version: str | None) -> set[str]:
+    """The judges of the tasks of a version, whichever of the splits it was run on."""
+    seen = convert([one for event in _looks(log, version) for one in event.judges], list[JudgeDoc])
+    return {first_look(one.id) for one in seen if one.state == JudgeState.AVAILABLE}
 
 
 def _flags(looks: Iterable[events.BallotCast]) -> list[str]:

@@ -349,7 +349,12 @@ class StandingDoc(Struct, frozen=True, kw_only=True):
         criteria = [
             one
             if (score := self.criteria.get(one.id)) is None
-            else replace(one, score=score, interval=[score, score])
+            else replace(
+                one,
+                score=score,
+                interval=[score, score],
+                below_floor=one.applies and score < (one.floor or 0),
+            )
             for one in card.criteria
         ]
         return replace(card, score=self.score, interval=self.interval, criteria=criteria)
