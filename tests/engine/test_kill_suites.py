@@ -293,6 +293,60 @@ def test_a_kill_between_looks_changes_nothing(
         assert not extra, f"write {number}: {extra}"
 
 
+# What waits for others: for one of several attempts that all break; for one that was passed by last;
+# and one that is skipped, for a case that is not opened.
+CHAINS = [
+    (
+        "0.5",
+        "c0 'break', attempts: 3, attempt_rule: pass@k",
+        "c1 'a pear'",
+        "c2 'an apple' after c0",
+    ),
+    (
+        "0.8",
+        "c0 'an apple 0', attempts: 3, attempt_rule: best",
+        "c1 'an apple 1', attempts: 2, attempt_rule: pass^k, expect: {verdict: fail} after c0",
+        "c2 'a pear 2' after c1",
+    ),
+    (
+        "0.3",
+        "c0 'an apple'",
+        "c1 'good apple'",
+        "c2 'one apple'",
+        "c3 'apple', skip: later after c2",
+    ),
+]
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=["breaks", "passed by", "skipped"])
+def test_cases_that_wait_for_others_are_taken_up_as_they_were(
+    chain: tuple[str, ...], driver: Driver, tmp_path: Path
+) -> None:
+    """Killed after any one write, the same report; and neither run waits forever."""
+    rate, *rows = chain
+    text = MISREAD.partition("  - ")[0].replace("sure: 90", "sure: 80")
+    for row in rows:
+        first, _, other = row.partition(" after ")
+        id, _, rest = first.partition(" ")
+        text += f"  - {{id: {id}, input: {rest}{f', depends_on: [{other}]' if other else ''}}}\n"
+    args = ["suite.yaml", "--target", "words:t", "--judge", "noisy:j", "--judge", "noisy:k"]
+    args += ["--min-pass-rate", rate, "--json"]
+
+    def prepared(name: str) -> Path:
+        prepare(tmp_path / name)
+        (tmp_path / name / "suite.yaml").write_text(text)
+        return tmp_path / name
+
+    folder = prepared("whole")
+    code, expected = driver.run(folder, args), report(folder)
+    for number in range(1, int((folder / "writes").read_text()) + 1, 2):
+        folder = prepared(str(number))
+        assert driver.run(folder, args, kill=number) == KILLED
+        if not is_over(folder):
+            assert driver.run(folder, args) == code, f"write {number}"
+            assert report(folder) == expected, f"write {number}"
+
+
 REPEATABLE = SUITE.replace("rubric:", "target: {use: 'words:t', repeatable: true}\nrubric:", 1)
 AGAIN = ["suite.yaml", "--judge", "words:j", "--concurrency", "1", "--json"]
 

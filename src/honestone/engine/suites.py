@@ -66,6 +66,9 @@ class SuiteRun:
         for case in cases:
             if case.is_complete or (case.case.skip is not None and case.passed_by is not None):
                 self._end(case)
+            elif self.is_asked_on and case.produced:
+                # An earlier process ran its target: its attempts that ended are not taken again.
+                self.has_output(case.case.id)
         self._left = sum(
             one.case.attempts - len(one.attempts) for one in cases if one.case.skip is None
         )
@@ -113,7 +116,8 @@ class SuiteRun:
 
     async def _take(self, waiting: Iterator[tuple[CaseRecord, Sequence[int]]]) -> None:
         for case, numbers in waiting:
-            await self._wait_for_others(case)
+            if case.case.skip is None:
+                await self._wait_for_others(case)
             for number in numbers:
                 if case.case.id not in self._over and not case.has_ended(number):
                     async with self.slot_of(case.case.id, number):
@@ -140,12 +144,14 @@ class SuiteRun:
 
     def _blocked_by(self, case: CaseRecord) -> str | None:
         """Why a case that depends on others is not run: the target failed in one of them, or that
-        one was not run itself.
+        one was not run itself. One whose judges were not asked has run, and one with an output was
+        let run before.
         """
-        for id in case.case.depends_on:
+        for id in () if case.produced else case.case.depends_on:
             other = self.record.cases.get(id)
             if other is not None and (
-                other.result.status is Status.TARGET_ERROR or other.is_cut_short
+                other.result.status is Status.TARGET_ERROR
+                or (other.is_cut_short and not other.produced)
             ):
                 return f"the case `{id}` that it depends on could not be run"
         return None
