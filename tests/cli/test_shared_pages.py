@@ -186,6 +186,10 @@ def test_looks_of_one_judge_keep_its_name() -> None:
     assert "".join(without_commands([page], names)) == (
         "judge.py; judge.py#2; judge.py#3; judge.py (2); judge.py (2)#2; other; judge.py (2) (2 looks)"
     )
+    # Also of a look whose first one is not among the names, as in a round of a loop.
+    assert "".join(without_commands([f"{two} (look 2); {two}"], [one, f"{two} (look 2)"])) == (
+        "judge.py (2) (look 2); judge.py (2)"
+    )
 
 
 @given(st.text(alphabet="ab/<&.- \n", max_size=60))

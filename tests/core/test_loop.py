@@ -607,6 +607,14 @@ def test_plateau(work: list[Step]) -> None:
     assert (result(state), len(state.rounds), state.best) == (Result.PLATEAU, 3, "v0")
 
 
+@pytest.mark.parametrize(("patience", "words"), [(1, "1 round"), (2, "2 rounds")])
+def test_rounds_without_progress_are_counted_in_words(patience: int, words: str) -> None:
+    limits = LoopLimits(calls=100, minutes=60, patience=patience)
+    state = Scene(ONE, scores(50, 40, 30), ["v1", "v2"], limits=limits).play()
+    assert state.finished is not None
+    assert state.finished.reason == f"{words} without progress"
+
+
 def test_progress_puts_the_plateau_off() -> None:
     """Three in a row, not three in all; a version that only held is no progress."""
     state = Scene(

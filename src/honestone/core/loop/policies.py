@@ -409,7 +409,9 @@ def rounds_used_up(state: LoopState) -> Stop:
         done = state.limits.rounds
         rounds = "1 round is" if done == 1 else f"{done} rounds are"
         return Stop(result=Result.ROUND_LIMIT, reason=f"{rounds} done")
-    return Stop(result=Result.PLATEAU, reason=f"{state.limits.patience} rounds without progress")
+    stale = state.limits.patience
+    rounds = "1 round" if stale == 1 else f"{stale} rounds"
+    return Stop(result=Result.PLATEAU, reason=f"{rounds} without progress")
 
 
 def _nothing_left(state: LoopState) -> Stop:

@@ -83,7 +83,11 @@ def without_commands(pieces: Iterable[str], names: Iterable[str]) -> Iterator[st
 def _short_commands(names: Iterable[str]) -> list[tuple[str, str]]:
     """Each command line and what stands for it, the longest first."""
     shown: dict[str, str] = {}
-    listed = dict.fromkeys(names)
+    # A loop's later look may be of a version that its judge's first look is not listed with. Words
+    # that end in # and a number may be a command's own.
+    listed = dict.fromkeys(
+        name if name.rpartition("#")[2].isdigit() else first_look(name) for name in names
+    )
     for name in listed:
         if name != first_look(name) and first_look(name) in listed:
             continue
