@@ -98,6 +98,8 @@ def test_skipping_a_case_does_not_hide_it() -> None:
     """
     found = compare({"a": P, "b": S, "c": S}, {"a": S, "b": S, "c": P})
     assert (found.missing, found.new, found.pairs) == (("a",), ("c",), ())
+    verdict = judge_comparison(compare({"a": P, "b": P}, {"a": S, "b": P}), COMPARE_GATES)
+    assert verdict.reasons == ("judged in the baseline, not in the candidate: a",)
 
 
 def test_a_flipping_case_is_unstable_not_a_regression() -> None:

@@ -282,7 +282,7 @@ def judge_comparison(found: SuiteComparison, gates: Sequence[str]) -> Verdict:
     if "regression" in gates and found.regressions:
         failed.append(f"passed in the baseline and fails now: {', '.join(found.regressions)}")
     if "missing" in gates and found.missing:
-        failed.append(f"in the baseline and not in the candidate: {', '.join(found.missing)}")
+        failed.append(f"judged in the baseline, not in the candidate: {', '.join(found.missing)}")
     if "delta<0" in gates and found.delta is not None and found.delta < 0:
         failed.append(f"the pass rate fell by {rate_change_words(-found.delta).lstrip('+')} points")
     if failed:
