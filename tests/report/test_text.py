@@ -347,6 +347,8 @@ def test_a_passed_loop_shows_before_after_rounds_and_witness() -> None:
     assert "out-of-scope: rubric.yaml was changed" in text
     assert "✓ claude passed 88.0" in text
     assert "the version of round 3 is delivered" in text
+    other = improvement_text(samples.improvement("PASSED", output="better.md"), Style(width=100))
+    assert "the version of round 3 is delivered to better.md" in other
     assert "4 worker calls" in text and "report  .honestone/reports/01JABCDEF0.md" in text
 
 

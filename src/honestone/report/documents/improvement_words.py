@@ -83,7 +83,10 @@ def _delivered(doc: ImprovementDoc) -> str:
         return f"the original was kept: {why or 'no version was better'}"
     if doc.is_held_back:
         return f"the version of round {doc.best_round} is the best; it was not delivered, and the file is as it was"
-    return f"the version of round {doc.best_round} is delivered" + (f": {why}" if why else "")
+    where = f" to {line(doc.output)}" if doc.output else ""
+    return f"the version of round {doc.best_round} is delivered{where}" + (
+        f": {why}" if why else ""
+    )
 
 
 def _unconfirmed(doc: ImprovementDoc) -> list[str]:
