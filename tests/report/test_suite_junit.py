@@ -100,12 +100,15 @@ def test_the_gate_agrees_with_the_exit_code() -> None:
         {"verdict": "pass"},
         {"verdict": "pass", "comparison": None, "min_pass_rate": 0.5},
     ):
-        suite = parsed(with_baseline() | more)
+        doc = with_baseline() | more
+        next(one for one in doc["cases"] if one["id"] == "down")["passes"] = 0.25
+        suite = parsed(doc)
         found = {one.get("name"): one for one in suite.iter("testcase")}
         assert (suite.get("failures"), suite.get("errors"), suite.get("tests")) == ("0", "0", "5")
         assert not list(found["gate"])
         [left] = found["down"]
         assert left.tag == "skipped" and str(left.get("message")).startswith("failed: ")
+        assert str(left.get("message")).endswith("; probability 0.25")
     failed = {
         one.get("name"): one
         for one in parsed(with_baseline() | {"verdict": "fail"}).iter("testcase")

@@ -185,7 +185,11 @@ def _suite_gate(doc: SuiteReportDoc) -> _Test:
 
 
 def _forgiven(test: _Test) -> _Test:
-    return replace(test, outcome="skipped") if test.outcome in ("failure", "error") else test
+    """Its message is all that it has, with the probability in it."""
+    if test.outcome not in ("failure", "error"):
+        return test
+    message = "; ".join([test.message, *(f"{name} {value}" for name, value in test.known)])
+    return replace(test, outcome="skipped", message=message, known=())
 
 
 def _sure(belief: BeliefDoc | None) -> list[tuple[str, str]]:
