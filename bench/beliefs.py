@@ -2,7 +2,8 @@
 
     python bench/beliefs.py [WORDS...]    # the cells whose names have all of these words
 
-Rubrics of 8 and of 300 items, answered with yes or no, by five levels or by 0 to 100 points, with
+Rubrics of 8 and of 300 items, answered with yes or no, by five levels, by 0 to 100 points, or every
+fourth by points and the others with yes or no (mixed), with
 marks that are alike and that are not, weights, floors of some criteria and of all (bars), items that
 have to be met (vetoes), one list and groups, and 1, 3 or 5 judges that look in turn, twelve times. Each cell is measured in a process of its own: the first
 text after its start (cold), then others under the same rubric (warm). Milliseconds of the processor
@@ -29,11 +30,16 @@ from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.judging.ballot import Answer, Ballot, Mark
 from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
 
-KINDS = ("yes-no", "levels", "points")
+KINDS = ("yes-no", "levels", "points", "mixed")
 VARIANTS = ("alike", "unlike", "weights", "floors", "bars", "vetoes", "list", "groups")
 SIZES = {8: 1.0, 300: 20.0}
 """Items of a rubric, and the most milliseconds that a look may cost."""
-THRESHOLDS = {"yes-no": Fraction(86, 100), "levels": Fraction(56, 100), "points": Fraction(56, 100)}
+THRESHOLDS = {
+    "yes-no": Fraction(86, 100),
+    "levels": Fraction(56, 100),
+    "points": Fraction(56, 100),
+    "mixed": Fraction(78, 100),
+}
 """Near what the texts are worth, so that it is open whether they pass."""
 FLOOR = Fraction(4, 10)
 PANELS = (1, 3, 5)
@@ -67,9 +73,21 @@ def scale(low: int, high: int) -> Anchors:
 ANCHORS = {"yes-no": None, "levels": scale(1, 5), "points": scale(0, 100)}
 
 
-def items_of(cell: Cell, name: str, count: int) -> tuple[Item, ...]:
+def kind_at(cell: Cell, place: int) -> str:
+    if cell.kind == "mixed":
+        return "yes-no" if place % 4 else "points"
+    return cell.kind
+
+
+def items_of(cell: Cell, number: int, count: int) -> tuple[Item, ...]:
+    """`number`: of their criterion, each of which has one item where there are several."""
     return tuple(
-        Item(id=f"{name}-{n}", requirement="it holds", anchors=ANCHORS[cell.kind], whole=count == 1)
+        Item(
+            id=f"c{number}-{n}",
+            requirement="it holds",
+            anchors=ANCHORS[kind_at(cell, number + n)],
+            whole=count == 1,
+        )
         for n in range(count)
     )
 
@@ -77,11 +95,10 @@ def items_of(cell: Cell, name: str, count: int) -> tuple[Item, ...]:
 def criterion(cell: Cell, number: int, items: int = 1) -> Criterion:
     weights = random.Random(number)
     is_weighed = cell.variant == "weights"
-    name = f"c{number}"
     return Criterion(
-        id=name,
+        id=f"c{number}",
         requirement="it is good",
-        items=items_of(cell, name, items),
+        items=items_of(cell, number, items),
         weight=Fraction(weights.randint(1, 97), 10) if is_weighed else Fraction(1),
         floor=FLOOR if cell.variant == "floors" and is_barred(number) else None,
         required=cell.variant == "vetoes" and is_barred(number),
@@ -123,16 +140,17 @@ def mark_of(kind: str, truth: float, drawn: random.Random) -> Answer:
 def looks_of(cell: Cell, rubric: Rubric, seed: int) -> Iterator[Ballot]:
     drawn = random.Random(seed)
     keys = [key for key, _ in rubric.questions()]
+    kinds = [kind_at(cell, place) for place in range(len(keys))]
     truths = [
         0.75 if cell.variant == "bars" or is_barred(place) else 0.2 + 0.7 * drawn.random()
         for place in range(len(keys))
     ]
     for look in range(LOOKS):
         judge, more = f"j{look % cell.judges}", look // cell.judges
-        same = mark_of(cell.kind, 0.7, drawn)
+        same = {kind: mark_of(kind, 0.7, drawn) for kind in dict.fromkeys(kinds)}
         marks = {
-            key: Mark(same if cell.variant == "alike" else mark_of(cell.kind, truth, drawn))
-            for key, truth in zip(keys, truths, strict=True)
+            key: Mark(same[kind] if cell.variant == "alike" else mark_of(kind, truth, drawn))
+            for key, kind, truth in zip(keys, kinds, truths, strict=True)
         }
         yield Ballot(
             judge=f"{judge}#{more + 1}" if more else judge,

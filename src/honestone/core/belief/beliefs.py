@@ -28,6 +28,7 @@ from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
 from honestone.core.belief.counting import CountedContract, binomial, counts_of, reached
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom, bits
+from honestone.core.belief.outcomes import Outcomes
 from honestone.core.belief.scales.marks import NEAR_A_LEVEL, NearLevel, at_levels
 from honestone.core.belief.scales.scores import ASIDE, ScoreBelief, ScoreModel, headroom
 from honestone.core.judging.ballot import Mark
@@ -343,6 +344,35 @@ class Beliefs:
         counted = self._counted
         if counted is not None and not entry.known and max(entry.away.values(), default=0) <= 0:
             return min(sum(_counted_chances(self._item_bank, entry, counted)), 1.0)
+        outcomes = self._outcomes(entry)
+        total = (
+            outcomes.chance(self._yes_by_member(entry))
+            if outcomes.are_few
+            else self._by_pairs(entry)
+        )
+        # What is improbable by marks is not impossible, as what code found is.
+        return min(max(total, 0.0 if entry.known else LEAST_CHANCE), 1.0)
+
+    def _outcomes(self, entry: _Version) -> Outcomes:
+        """What its yes/no items may come to, and P(contract met) by what is believed of the others."""
+        scores = self._score_bank.weights if self._anchored else {0: 1.0}
+        any_member = next(iter(self._item_bank.weights))
+        odds = [(weight, self._odds(entry, one, any_member)) for one, weight in scores.items()]
+
+        def met(yes: Mapping[Key, float]) -> float:
+            return sum([weight * self.contract.probability({**one, **yes}) for weight, one in odds])
+
+        return Outcomes(self.contract.kinds(odds[0][1]), met)
+
+    def _yes_by_member(self, entry: _Version) -> Iterator[tuple[float, dict[Key, float]]]:
+        """P(yes) of each yes/no item that applies, by every member that is still in their bank."""
+        applying = [key for key in self._yes_no if entry.away.get(key, 0) <= 0]
+        for index, weight in self._item_bank.weights.items():
+            met = {key: entry.items[key][index].met for key in applying}
+            yield weight, {key: 1.0 - p if key in self._bad else p for key, p in met.items()}
+
+    def _by_pairs(self, entry: _Version) -> float:
+        """P(contract met), worked out for each pair of what may be so of scores and of yes/no items."""
         # Before an edit the kinds of worker believe alike: what follows from equal odds is worked
         # out once.
         chances: dict[tuple[object, ...], float] = {}
@@ -352,8 +382,7 @@ class Beliefs:
             if met not in chances:
                 chances[met] = self.contract.probability(self._odds(entry, one, other))
             total += weight * chances[met]
-        # What is improbable by marks is not impossible, as what code found is.
-        return min(max(total, 0.0 if entry.known else LEAST_CHANCE), 1.0)
+        return total
 
     def _members(self) -> list[tuple[int, int, float]]:
         """What may be so of scores and of yes/no items, by their numbers, with the weight of both.

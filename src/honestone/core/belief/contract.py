@@ -8,7 +8,7 @@ what is below a floor cut off. The arithmetic of criteria and groups is that of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf, sqrt
 from typing import Final, NamedTuple, TypeAlias
@@ -36,6 +36,8 @@ SOFT_CRITERION: Final = 4.0
 
 _CLOSE: Final = 1e-6
 _BINS: Final = 24
+# Distributions of marks on a scale that are remembered.
+_MOST_KNOWN: Final = 1_024
 # Values of a sum of items on scales that are told apart.
 _MOST_POINTS: Final = 200
 # So many parts of a sum that are partly points are added up as they are.
@@ -103,6 +105,7 @@ class ContractModel:
             for one, _ in rubric.walk()
             if any(item.check is not None or item.anchors is not None for item in one.items)
         }
+        self._marks_known: dict[Hashable, Sequence[Atom] | None] = {}
         self._marked = [node for node in leaves(self.top) if node.id in marked]
         self._shapes = {
             node.id: numbers.setdefault(node.shape, len(numbers)) for node in _all(self.top)
@@ -143,6 +146,18 @@ class ContractModel:
             if found is None
             else min(sum([_reaching(atom, self.threshold) for atom in found]), 1.0)
         )
+
+    def kinds(self, odds: Mapping[Key, Odds | None]) -> list[list[Key]]:
+        """The yes/no items that apply, those together of which only the number of yes matters."""
+        kinds: dict[Hashable, list[Key]] = {}
+        for key, kind in self._kinds.items():
+            if isinstance(odds[key], float):
+                kinds.setdefault(kind, []).append(key)
+        return list(kinds.values())
+
+    @cached_property
+    def _kinds(self) -> dict[Key, Hashable]:
+        return dict(_kinds_of(self.top, ""))
 
     def applies(self, away: Collection[Key]) -> bool:
         """Whether anything that carries weight applies where these items do not."""
@@ -256,21 +271,38 @@ class ContractModel:
         odds: Mapping[Key, Odds | None],
         shaped: set[str],
         share: float,
-    ) -> list[Atom] | None:
+    ) -> Sequence[Atom] | None:
+        is_shaped = node.id in shaped
         if node.children:
             fine = max(share, _NEAR_A_BAR) if node.bar > 0 else share
             atoms = self._group(node.children, odds, shaped, fine)
-        else:
-            atoms = _leaf(node, odds, self._keeps_points)
-        if atoms is None:
-            return None
+            return None if atoms is None else self._over_bars(node, atoms, is_shaped)
+        found = tuple([odds[key] for key in node.keys])
+        if all(one is None or isinstance(one, float) for one in found):
+            return self._of_items(node, found, is_shaped)
+        # Marks on a scale are dear, and many an outcome of the other items leaves them as they are.
+        place = node.id, found, is_shaped
+        if place not in self._marks_known:
+            if len(self._marks_known) >= _MOST_KNOWN:
+                self._marks_known.clear()
+            self._marks_known[place] = self._of_items(node, found, is_shaped)
+        return self._marks_known[place]
+
+    def _of_items(
+        self, node: ContractNode, found: Sequence[Odds | None], is_shaped: bool
+    ) -> list[Atom] | None:
+        atoms = _leaf(found, self._keeps_points)
+        return None if atoms is None else self._over_bars(node, atoms, is_shaped)
+
+    def _over_bars(self, node: ContractNode, atoms: list[Atom], is_shaped: bool) -> list[Atom]:
+        """What is not below the bar of a criterion."""
         if node.negate:
             atoms = [Atom(w, 100.0 - m, v) for w, m, v in atoms]
         if all(atom.var <= 0 for atom in atoms):
             return _points_above(atoms, node.bar, node.required)
         if node.keys:
             atoms = [part for atom in atoms for part in _capped(atom)]
-        if node.id in shaped:
+        if is_shaped:
             atoms = [part for atom in atoms for part in _bins(atom, node.bar)]
         if node.bar > 0 or node.required:
             atoms = [
@@ -278,7 +310,7 @@ class ContractModel:
                 for one in atoms
                 if (atom := _above(one, node.bar, node.required)).mass > LEAST_MASS
             ]
-        if any(v > 0 for _, _, v in atoms) and node.id not in shaped and not node.children:
+        if any(v > 0 for _, _, v in atoms) and not is_shaped and not node.children:
             atoms = _apart(atoms) if self._keeps_points else [merged(atoms)]
         return atoms
 
@@ -456,17 +488,22 @@ def _with_points(sums: list[Atom], parts: Sequence[Summand], share: float) -> li
     ]
 
 
-def _leaf(
-    node: ContractNode, odds: Mapping[Key, Odds | None], keeps_points: bool = False
-) -> list[Atom] | None:
+def _kinds_of(nodes: Sequence[ContractNode], group: str) -> Iterator[tuple[Key, Hashable]]:
+    """Each item with what its yes counts as: one of a list, or one of equal criteria of a group."""
+    for node in nodes:
+        kind = node.id if len(node.keys) > 1 else (group, node.weight, node.shape)
+        yield from [(key, kind) for key in node.keys]
+        yield from _kinds_of(node.children, node.id)
+
+
+def _leaf(found: Sequence[Odds | None], keeps_points: bool = False) -> list[Atom] | None:
     """The mean of a criterion's items: every number of yes exactly, and the anchored ones as one
     sum on top.
     """
     alike: dict[float, int] = {}
     marked: list[Sequence[Atom]] = []
     size = 0
-    for key in node.keys:
-        one = odds[key]
+    for one in found:
         if one is None:
             continue
         size += 1

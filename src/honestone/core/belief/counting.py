@@ -45,6 +45,8 @@ _FEW_PARTS: Final = 16
 _FINER: Final = 4
 # Sums that are each worked out, where no grid is exact.
 _MOST_SUMS: Final = 256
+# From so many on neighbours are merged as they are added.
+_MANY_SUMS: Final = 1_024
 # Parts that may keep the widths of their atoms, as of answers on a scale; of more the mean width
 # counts.
 _MOST_WIDE: Final = 2
@@ -334,10 +336,10 @@ def _least(bar: Fraction, *, required: bool) -> int:
 @lru_cache(maxsize=4_096)
 def binomial(count: int, chance: float) -> tuple[int, tuple[float, ...]]:
     """The first number of successes with a weight that matters, and P of it and those that follow."""
-    if count == 1:
-        return 0, (1.0 - chance, chance)
     if chance <= 0.0 or chance >= 1.0:
         return (count if chance >= 1.0 else 0), (1.0,)
+    if count == 1:
+        return 0, (1.0 - chance, chance)
     reach = _DEVIATIONS * sqrt(count * chance * (1.0 - chance)) + _DEVIATIONS
     first, last = max(int(count * chance - reach), 0), min(int(count * chance + reach), count)
     yes, no = log(chance), log1p(-chance)
@@ -441,10 +443,10 @@ def summed(parts: Iterable[Summand], *, share: float = 1.0) -> list[Atom]:
     steps = min(max(int(_FINER * share * _MANY_STEPS), _FEWEST_STEPS), most)
     exact = _EXACT if share >= 1.0 else 0
     sums = [Atom(mass * own, mean + at, var) for at, own in _sum_of_points(points, steps, exact)]
-    for atoms, count in wide:
-        for _ in range(count):
-            sums = _added(_coarser(sums) if len(sums) > _MOST_ATOMS else sums, atoms)
-    return sums
+    rows = [tuple(atoms) for atoms, count in wide for _ in range(count)]
+    if len(sums) == 1 and rows:
+        return _added(sums, _sum_of_wide(tuple(rows)))
+    return reduce(_added_coarsely, rows, sums)
 
 
 def _is_uneven(atoms: Sequence[Atom]) -> bool:
@@ -645,8 +647,24 @@ def rest_of(whole: Atom, points: Sequence[Atom]) -> list[Atom]:
     return [Atom(left, mean, max(square / left - mean * mean, 1e-9))]
 
 
+@lru_cache(maxsize=512)
+def _sum_of_wide(rows: tuple[tuple[Atom, ...], ...]) -> list[Atom]:
+    """The same few take part in many sums, so theirs is remembered."""
+    first, *others = rows
+    return reduce(_added_coarsely, others, list(first))
+
+
+def _added_coarsely(sums: list[Atom], atoms: Sequence[Atom]) -> list[Atom]:
+    return _added(_coarser(sums) if len(sums) > _MOST_ATOMS else sums, atoms)
+
+
 def _added(left: Sequence[Atom], right: Sequence[Atom]) -> list[Atom]:
     """The distribution of the sum of two independent parts."""
+    if len(left) == 1:
+        ((mass, mean, var),) = left
+        return [Atom(mass * w, mean + m, var + v) for w, m, v in right]
+    if len(left) * len(right) > _MANY_SUMS:
+        return _added_in_slices(left, right)
     found: dict[tuple[float, float], float] = {}
     for w1, m1, v1 in left:
         for w2, m2, v2 in right:
@@ -654,6 +672,31 @@ def _added(left: Sequence[Atom], right: Sequence[Atom]) -> list[Atom]:
             found[place] = found.get(place, 0.0) + w1 * w2
     atoms = [Atom(w, m, v) for (m, v), w in found.items()]
     return atoms if len(atoms) <= _MOST_SUMS else _coarser(atoms)
+
+
+def _added_in_slices(left: Sequence[Atom], right: Sequence[Atom]) -> list[Atom]:
+    """The same, where there are too many sums to list them first: neighbours are merged at once, by
+    mean and variance.
+    """
+    means = [[mean for _, mean, _ in atoms] for atoms in (left, right)]
+    low, high = sum(map(min, means)), sum(map(max, means))
+    width = (high - low) / (_MOST_ATOMS // 2) or 1.0
+    count = _MOST_ATOMS // 2 + 1
+    masses, firsts, seconds = [0.0] * count, [0.0] * count, [0.0] * count
+    offsets = [(mass, mean - low, var) for mass, mean, var in left]
+    for w1, m1, v1 in offsets:
+        for w2, m2, v2 in right:
+            mean, mass = m1 + m2, w1 * w2
+            place = int(mean / width)
+            masses[place] += mass
+            firsts[place] += mass * mean
+            seconds[place] += mass * (v1 + v2 + mean * mean)
+    atoms = []
+    for mass, first, second in zip(masses, firsts, seconds, strict=True):
+        if mass > 0.0:
+            mean = first / mass
+            atoms.append(Atom(mass, low + mean, max(second / mass - mean * mean, 0.0)))
+    return atoms
 
 
 def _coarser(atoms: list[Atom]) -> list[Atom]:

@@ -25,6 +25,7 @@ from honestone.core.belief.counting import (
 )
 from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers, NextAnswer
 from honestone.core.belief.normal import Atom
+from honestone.core.belief.outcomes import Outcomes
 from honestone.core.belief.scales.marks import (
     NO_MARK,
     DescribedLevels,
@@ -228,7 +229,15 @@ def is_count(rubric: Rubric) -> bool:
 
 
 # What a belief remembers of all answers together.
-_FOLLOWS: Final = ("probability", "tallies", "signature", "_gone", "_assumed", "_score_members")
+_FOLLOWS: Final = (
+    "probability",
+    "tallies",
+    "signature",
+    "_gone",
+    "_assumed",
+    "_score_members",
+    "_outcomes",
+)
 
 
 class TextBelief:
@@ -416,15 +425,19 @@ class TextBelief:
     def _mixed(self) -> float:
         if self.signature is not None:
             return plain_chance(*self.signature)
-        return sum(
-            [
-                weight * share_of_scores * self._under(one, scored)
-                for (one, weight), (share_of_scores, scored) in product(
-                    self._assumed.items(), self._score_members
-                )
-                if weight * share_of_scores > NEGLIGIBLE
-            ]
-        )
+        if self._outcomes is not None:
+            return self._outcomes.chance(
+                [(weight, self._yes(one)) for one, weight in self._assumed.items()]
+            )
+        pairs = [
+            (weight * share_of_scores, one, scored)
+            for (one, weight), (share_of_scores, scored) in product(
+                self._assumed.items(), self._score_members
+            )
+        ]
+        likely = [pair for pair in pairs if pair[0] > NEGLIGIBLE] or pairs
+        total = sum([weight for weight, _, _ in likely])
+        return sum([weight * self._under(one, scored) for weight, one, scored in likely]) / total
 
     def under(self, assumption: Assumption) -> float:
         """P(contract met) if an assumption is so; scores of anchored items count by their own
@@ -436,10 +449,33 @@ class TextBelief:
         # It says nothing of marks on a scale.
         key = assumption if self.tallies else ANY
         if key not in self._unders:
-            self._unders[key] = sum(
-                [weight * self._under(key, scored) for weight, scored in self._score_members]
-            )
+            self._unders[key] = self._under_all_scores(key)
         return self._unders[key]
+
+    def _under_all_scores(self, assumption: Assumption) -> float:
+        if self.signature is None and self._outcomes is not None:
+            return self._outcomes.chance([(1.0, self._yes(assumption))])
+        return sum(
+            [weight * self._under(assumption, scored) for weight, scored in self._score_members]
+        )
+
+    @cached_property
+    def _outcomes(self) -> Outcomes | None:
+        """What its yes/no items may come to; None where there are too many."""
+        contract = self._shape.contract
+        odds = [(weight, self._odds(ANY, scored)) for weight, scored in self._score_members]
+
+        def met(yes: Mapping[Key, float]) -> float:
+            return sum([weight * contract.probability({**one, **yes}) for weight, one in odds])
+
+        outcomes = Outcomes(contract.kinds(odds[0][1]), met)
+        return outcomes if outcomes.are_few else None
+
+    def _yes(self, assumption: Assumption) -> dict[Key, float]:
+        """P(yes) of each yes/no item that applies, under one assumption."""
+        by_history = {one.history: met_odds(assumption, one.history) for one in self.tallies}
+        met = {key: by_history[self.history(key)] for key in self._yes_no}
+        return {key: 1.0 - p if key in self._bad else p for key, p in met.items()}
 
     @property
     def is_by_score(self) -> bool:

@@ -1,0 +1,114 @@
+"""P(contract met) by what a rubric's yes/no items may come to.
+
+Several assumptions about yes/no items meet several about marks on a scale, and under each pair of
+them the contract would have to be worked out, which is dear where marks on a scale take part. But
+once it is given how many yes/no items of each kind are yes, it makes no difference what was assumed
+about them. So the contract is worked out once for each such outcome, and what is assumed only says
+how probable the outcome is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from typing import Final, TypeAlias
+
+from honestone.core.belief.counting import coins, counts_of
+from honestone.core.judging.rubric import Key
+
+# More outcomes than this cost more than they save. Eight items that all differ have half as many.
+_MOST: Final = 512
+# Less probable outcomes do not count.
+_LEAST: Final = 1e-7
+
+# Probabilities that differ by less are equal.
+_EQUAL: Final = 1e-9
+
+# How many items of each kind are yes.
+Outcome: TypeAlias = tuple[int, ...]
+
+
+class Outcomes:
+    """Ask `chance`. `kinds`: the yes/no items that apply, those together of which only the number of
+    yes matters. `met`: P(contract met) where each of them is yes (1) or no (0).
+    """
+
+    def __init__(
+        self, kinds: Iterable[Sequence[Key]], met: Callable[[Mapping[Key, float]], float]
+    ) -> None:
+        self._kinds = [tuple(keys) for keys in kinds]
+        self._met = met
+        self._known: dict[Outcome, float] = {}
+
+    @property
+    def are_few(self) -> bool:
+        return prod([len(keys) + 1 for keys in self._kinds]) <= _MOST
+
+    def chance(self, members: Iterable[tuple[float, Mapping[Key, float]]]) -> float:
+        """P(contract met) over all assumptions: each with its probability, and with P(yes) of each
+        item if it is so.
+        """
+        # Many assumptions say the same of every item.
+        alike: dict[tuple[tuple[float, ...], ...], float] = {}
+        for weight, yes in members:
+            rows = tuple([tuple([yes[key] for key in keys]) for keys in self._kinds])
+            alike[rows] = alike.get(rows, 0.0) + weight
+        found: dict[Outcome, float] = {}
+        for rows, weight in alike.items():
+            for outcome, share in _every_outcome(rows):
+                found[outcome] = found.get(outcome, 0.0) + weight * share
+        likely = {outcome: share for outcome, share in found.items() if share > _LEAST}
+        self._know(likely)
+        # Probabilities of many assumptions do not sum to 1 exactly, and what code answers is exact.
+        met = sum([share * self._known[outcome] for outcome, share in likely.items()])
+        return met / sum(alike.values())
+
+    def _know(self, outcomes: Iterable[Outcome]) -> None:
+        """Works these out, row by row: a row differs in the number of the largest kind alone."""
+        sizes = [len(keys) for keys in self._kinds]
+        axis = sizes.index(max(sizes)) if sizes else 0
+        rows: dict[tuple[Outcome, Outcome], list[int]] = {}
+        for outcome in outcomes:
+            place = outcome[:axis], outcome[axis + 1 :]
+            rows.setdefault(place, []).extend(outcome[axis : axis + 1])
+        for (before, after), counts in rows.items():
+            between = range(min(counts), max(counts) + 1) if counts else ()
+            self._know_row([(*before, count, *after) for count in between] or [()])
+
+    def _know_row(self, row: Sequence[Outcome]) -> None:
+        """More of a kind only ever help, or only ever harm. So what is between two outcomes that pass
+        equally often does as they do.
+        """
+        first, last = self._if(row[0]), self._if(row[-1])
+        if len(row) <= 2:
+            return
+        if abs(first - last) < _EQUAL:
+            for outcome in row[1:-1]:
+                self._known.setdefault(outcome, first)
+            return
+        middle = len(row) // 2
+        self._know_row(row[: middle + 1])
+        self._know_row(row[middle:])
+
+    def _if(self, outcome: Outcome) -> float:
+        if outcome not in self._known:
+            yes = {
+                key: float(place < count)
+                for keys, count in zip(self._kinds, outcome, strict=True)
+                for place, key in enumerate(keys)
+            }
+            self._known[outcome] = self._met(yes)
+        return self._known[outcome]
+
+
+def _every_outcome(rows: Iterable[Sequence[float]]) -> list[tuple[Outcome, float]]:
+    """Every number of yes of each kind, with its probability. `rows`: P(yes) of the items of each."""
+    found: list[tuple[Outcome, float]] = [((), 1.0)]
+    for chances in rows:
+        first, shares = coins(dict(counts_of(chances)))
+        found = [
+            ((*outcome, count), so_far * share)
+            for outcome, so_far in found
+            for count, share in enumerate(shares, first)
+        ]
+    return found

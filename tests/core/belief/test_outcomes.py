@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.core.strategies import ballots, group, percent, rubric, rubrics, yes_no
+
+from honestone.core.belief.beliefs import Beliefs
+from honestone.core.belief.contract import ContractModel, Odds
+from honestone.core.belief.normal import Atom
+from honestone.core.belief.outcomes import Outcomes
+from honestone.core.belief.verdict import TextBelief
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Key, Rubric
+
+chances = st.floats(0, 1)
+on_scale = st.builds(
+    lambda mean, sd: (Atom(1.0, mean, sd * sd),), st.floats(0, 100), st.floats(0.1, 30)
+)
+
+
+@st.composite
+def odds_of(draw: st.DrawFn, of: Rubric) -> dict[Key, Odds | None]:
+    """Items on a scale and those of code are believed to have points, others to be yes so probably."""
+    return {
+        key: draw(chances if item.anchors is None and item.check is None else on_scale)
+        for key, item in of.questions()
+    }
+
+
+@given(rubrics(), st.data())
+def test_by_outcomes_it_is_what_it_is_under_each_assumption(
+    of: Rubric, data: st.DataObject
+) -> None:
+    """The mean over assumptions of the probability under each."""
+    model = ContractModel(of, margin=0.0)
+    base = data.draw(odds_of(of))
+    yes_no_keys = [key for key, one in base.items() if isinstance(one, float)]
+    members = [
+        (weight, {key: data.draw(chances) for key in yes_no_keys}) for weight in (0.5, 0.3, 0.2)
+    ]
+    outcomes = Outcomes(model.kinds(base), lambda yes: model.probability({**base, **yes}))
+    directly = sum(weight * model.probability({**base, **yes}) for weight, yes in members)
+    has_scales = any(isinstance(one, tuple) for one in base.values())
+    assert outcomes.chance(members) == pytest.approx(directly, abs=0.02 if has_scales else 1e-6)
+
+
+def test_items_of_one_kind_count_alike_and_others_do_not() -> None:
+    of = rubric(
+        yes_no("a"), yes_no("b"), yes_no("heavy", weight=2), group("g", yes_no("c"), percent("d"))
+    )
+    odds: dict[Key, Odds | None] = {key: 0.5 for key, _ in of.questions()}
+    odds["d", "d"] = (Atom(1.0, 50.0, 1.0),)
+    found = ContractModel(of).kinds(odds)
+    assert found == [[("a", "a"), ("b", "b")], [("heavy", "heavy")], [("c", "c")]]
+
+
+def test_each_outcome_is_worked_out_once_and_those_between_equal_ones_never() -> None:
+    asked = []
+
+    def met(yes: Mapping[Key, float]) -> float:
+        asked.append(sum(yes.values()))
+        return 1.0 if asked[-1] >= 150 else 0.0
+
+    keys = [("c", f"i{n}") for n in range(200)]
+    outcomes = Outcomes([keys], met)
+    for chance in (0.1, 0.5, 0.9):
+        members = [(0.5, dict.fromkeys(keys, chance)), (0.5, dict.fromkeys(keys, 1 - chance))]
+        found = outcomes.chance(members)
+        assert found == pytest.approx(0.0 if chance == 0.5 else 0.5, abs=1e-6)
+    assert len(asked) == len({*asked}) < 30
+
+
+def test_more_outcomes_than_pairs_of_assumptions_are_too_many() -> None:
+    many = [[("c", f"i{n}")] for n in range(10)]
+    assert Outcomes(many[:9], lambda yes: 1.0).are_few
+    assert not Outcomes(many, lambda yes: 1.0).are_few
+
+
+MIXED = rubric(percent("p"), percent("q"), yes_no("a"), yes_no("b"), yes_no("c"))
+WEIGHED = rubric(percent("p"), *[yes_no(f"y{n}", weight=n + 1) for n in range(10)])
+
+
+@pytest.mark.parametrize("threshold", [Fraction(9, 10), Fraction(1)])
+@pytest.mark.parametrize("of", [MIXED, WEIGHED])
+def test_full_marks_of_all_judges_are_believed_where_scales_and_yes_no_meet(
+    of: Rubric, threshold: Fraction
+) -> None:
+    """As of either kind alone. (What was improbable of both together was taken for unmet: 83 %.)"""
+    belief = TextBelief(replace(of, threshold=threshold))
+    for judge in ("ann", "bob", "cid") * 3:
+        marks = {key: Mark(True if item.anchors is None else 100) for key, item in of.questions()}
+        belief.see(judge, marks)
+    assert belief.probability is not None and belief.probability > 0.97
+
+
+@given(ballots(MIXED))
+def test_a_text_is_as_sure_as_it_is_under_its_assumptions(given_: tuple[Ballot, ...]) -> None:
+    belief = TextBelief(MIXED).see_all(given_)
+    if belief.probability is None:
+        return
+    by_each = sum(weight * belief.under(one) for one, weight in belief._assumed.items())
+    assert belief.probability == pytest.approx(by_each, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_a_loop_with_scales_and_yes_no_items_is_as_sure_by_outcomes_as_by_pairs() -> None:
+    found = Beliefs(MIXED, "v0", ["ann", "bob"], [])
+    for judge, points, yes in (("ann", 80, True), ("bob", 65, False), ("ann", 75, True)):
+        marks = {
+            key: Mark(yes if item.anchors is None else points) for key, item in MIXED.questions()
+        }
+        found.see("v0", judge, marks)
+    found.edit("v0", "v1", ["a"], [("a", "a")])
+    for version in ("v0", "v1"):
+        entry = found._versions[version]
+        assert found.probability(version) == pytest.approx(found._by_pairs(entry), abs=0.01)
