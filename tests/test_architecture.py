@@ -564,7 +564,7 @@ adapters.stores.sqlite_queries adapters.stores.stored adapters.stores.unfinished
 app.judging app.judging.measured app.judging.measured.known_noise app.options app.runs
 app.runs.records app.store_origin app.workspace cli cli.commands cli.ctrl_c cli.main cli.options
 cli.recorded cli.recorded.show cli.suites cli.suites.options cli.terminal core core.artifact
-core.belief core.belief.contract core.belief.counting core.belief.errors core.belief.normal
+core.belief core.belief.contract core.belief.counting core.belief.errors core.belief.normal core.belief.outcomes
 core.belief.scales.marks core.belief.scales core.belief.scales.rounding core.belief.scales.scores
 core.belief.stated core.belief.verdict core.checking core.checking.added_kinds core.editing
 core.editing.proposal core.editing.result core.errors core.events core.json_value core.judging core.judging.ballot core.judging.choices

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.core.strategies import ballots, group, percent, rubric, rubrics, yes_no
+from tests.core.strategies import ballots, checklist, group, percent, rubric, rubrics, yes_no
 
 from honestone.core.belief.beliefs import Beliefs
 from honestone.core.belief.contract import ContractModel, Odds
@@ -43,7 +44,7 @@ def test_by_outcomes_it_is_what_it_is_under_each_assumption(
     members = [
         (weight, {key: data.draw(chances) for key in yes_no_keys}) for weight in (0.5, 0.3, 0.2)
     ]
-    outcomes = Outcomes(model.kinds(base), lambda yes: model.probability({**base, **yes}))
+    outcomes = Outcomes(model, [(1.0, base)])
     directly = sum(weight * model.probability({**base, **yes}) for weight, yes in members)
     has_scales = any(isinstance(one, tuple) for one in base.values())
     assert outcomes.chance(members) == pytest.approx(directly, abs=0.02 if has_scales else 1e-6)
@@ -59,26 +60,36 @@ def test_items_of_one_kind_count_alike_and_others_do_not() -> None:
     assert found == [[("a", "a"), ("b", "b")], [("heavy", "heavy")], [("c", "c")]]
 
 
-def test_each_outcome_is_worked_out_once_and_those_between_equal_ones_never() -> None:
-    asked = []
+class Counting(ContractModel):
+    asked = 0
 
-    def met(yes: Mapping[Key, float]) -> float:
-        asked.append(sum(yes.values()))
-        return 1.0 if asked[-1] >= 150 else 0.0
+    def probability(self, odds: Mapping[Key, Odds | None]) -> float:
+        self.asked += 1
+        return super().probability(odds)
 
-    keys = [("c", f"i{n}") for n in range(200)]
-    outcomes = Outcomes([keys], met)
+
+def all_said(of: Rubric, chance: float) -> dict[Key, Odds | None]:
+    return {key: chance for key, _ in of.questions()}
+
+
+def test_outcomes_between_equal_ones_are_not_worked_out_and_no_one_is_twice() -> None:
+    of = rubric(checklist("c", [f"i{n}" for n in range(200)]), threshold=75)
+    model = Counting(of)
+    outcomes = Outcomes(model, [(1.0, all_said(of, 0.5))])
     for chance in (0.1, 0.5, 0.9):
-        members = [(0.5, dict.fromkeys(keys, chance)), (0.5, dict.fromkeys(keys, 1 - chance))]
+        members = [(0.5, all_said(of, chance)), (0.5, all_said(of, 1 - chance))]
         found = outcomes.chance(members)
         assert found == pytest.approx(0.0 if chance == 0.5 else 0.5, abs=1e-6)
-    assert len(asked) == len({*asked}) < 30
+    assert model.asked < 30
 
 
-def test_more_outcomes_than_pairs_of_assumptions_are_too_many() -> None:
-    many = [[("c", f"i{n}")] for n in range(10)]
-    assert Outcomes(many[:9], lambda yes: 1.0).are_few
-    assert not Outcomes(many, lambda yes: 1.0).are_few
+def test_where_there_are_too_many_outcomes_each_pair_is_worked_out() -> None:
+    of = rubric(*[yes_no(f"y{n}", weight=n + 1) for n in range(10)], threshold=60)
+    model = Counting(of)
+    members = [(0.7, all_said(of, 0.9)), (0.3, all_said(of, 0.4))]
+    directly = sum(weight * ContractModel(of).probability(odds) for weight, odds in members)
+    found = Outcomes(model, [(1.0, all_said(of, 0.5))]).chance(members)
+    assert found == pytest.approx(directly) and model.asked == 2
 
 
 MIXED = rubric(percent("p"), percent("q"), yes_no("a"), yes_no("b"), yes_no("c"))
@@ -107,15 +118,16 @@ def test_a_text_is_as_sure_as_it_is_under_its_assumptions(given_: tuple[Ballot, 
     assert belief.probability == pytest.approx(by_each, abs=1e-6)
 
 
-@pytest.mark.slow
-def test_a_loop_with_scales_and_yes_no_items_is_as_sure_by_outcomes_as_by_pairs() -> None:
-    found = Beliefs(MIXED, "v0", ["ann", "bob"], [])
+def test_a_loop_believes_scales_and_yes_no_items_as_under_each_pair_of_assumptions() -> None:
+    of = rubric(percent("p"), yes_no("a"), yes_no("b"))
+    found = Beliefs(of, "v0", ["ann", "bob"], [])
     for judge, points, yes in (("ann", 80, True), ("bob", 65, False), ("ann", 75, True)):
-        marks = {
-            key: Mark(yes if item.anchors is None else points) for key, item in MIXED.questions()
-        }
+        marks = {key: Mark(yes if item.anchors is None else points) for key, item in of.questions()}
         found.see("v0", judge, marks)
-    found.edit("v0", "v1", ["a"], [("a", "a")])
-    for version in ("v0", "v1"):
-        entry = found._versions[version]
-        assert found.probability(version) == pytest.approx(found._by_pairs(entry), abs=0.01)
+    entry = found._versions["v0"]
+    pairs = product(found._score_bank.weights.items(), found._item_bank.weights.items())
+    by_pairs = sum(
+        weight * share * found.contract.probability(found._odds(entry, one, other))
+        for (one, weight), (other, share) in pairs
+    )
+    assert found.probability("v0") == pytest.approx(by_pairs, abs=1e-3)

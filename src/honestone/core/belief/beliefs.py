@@ -18,7 +18,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from honestone.core.belief.assumptions import (
-    FORGOTTEN,
     Bank,
     ItemAssumption,
     item_bank,
@@ -344,60 +343,13 @@ class Beliefs:
         counted = self._counted
         if counted is not None and not entry.known and max(entry.away.values(), default=0) <= 0:
             return min(sum(_counted_chances(self._item_bank, entry, counted)), 1.0)
-        outcomes = self._outcomes(entry)
-        total = (
-            outcomes.chance(self._yes_by_member(entry))
-            if outcomes.are_few
-            else self._by_pairs(entry)
-        )
+        scores = self._score_bank.weights if self._anchored else {0: 1.0}
+        member = next(iter(self._item_bank.weights))
+        scored = [(weight, self._odds(entry, one, member)) for one, weight in scores.items()]
+        members = _yes_by_member(self._item_bank, entry, self._yes_no, self._bad)
+        total = Outcomes(self.contract, scored).chance(members)
         # What is improbable by marks is not impossible, as what code found is.
         return min(max(total, 0.0 if entry.known else LEAST_CHANCE), 1.0)
-
-    def _outcomes(self, entry: _Version) -> Outcomes:
-        """What its yes/no items may come to, and P(contract met) by what is believed of the others."""
-        scores = self._score_bank.weights if self._anchored else {0: 1.0}
-        any_member = next(iter(self._item_bank.weights))
-        odds = [(weight, self._odds(entry, one, any_member)) for one, weight in scores.items()]
-
-        def met(yes: Mapping[Key, float]) -> float:
-            return sum([weight * self.contract.probability({**one, **yes}) for weight, one in odds])
-
-        return Outcomes(self.contract.kinds(odds[0][1]), met)
-
-    def _yes_by_member(self, entry: _Version) -> Iterator[tuple[float, dict[Key, float]]]:
-        """P(yes) of each yes/no item that applies, by every member that is still in their bank."""
-        applying = [key for key in self._yes_no if entry.away.get(key, 0) <= 0]
-        for index, weight in self._item_bank.weights.items():
-            met = {key: entry.items[key][index].met for key in applying}
-            yield weight, {key: 1.0 - p if key in self._bad else p for key, p in met.items()}
-
-    def _by_pairs(self, entry: _Version) -> float:
-        """P(contract met), worked out for each pair of what may be so of scores and of yes/no items."""
-        # Before an edit the kinds of worker believe alike: what follows from equal odds is worked
-        # out once.
-        chances: dict[tuple[object, ...], float] = {}
-        total = 0.0
-        for one, other, weight in self._members():
-            met = (one, *(beliefs[other].met for beliefs in entry.items.values()))
-            if met not in chances:
-                chances[met] = self.contract.probability(self._odds(entry, one, other))
-            total += weight * chances[met]
-        return total
-
-    def _members(self) -> list[tuple[int, int, float]]:
-        """What may be so of scores and of yes/no items, by their numbers, with the weight of both.
-        The weights sum to 1: what is improbable next to the likeliest is left out.
-        """
-        scores = self._score_bank.weights if self._anchored else {0: 1.0}
-        items = self._item_bank.weights if self._yes_no else {0: 1.0}
-        least = FORGOTTEN * max(scores.values()) * max(items.values())
-        likely = [
-            (one, other, weight * factor)
-            for (one, weight), (other, factor) in product(scores.items(), items.items())
-            if weight * factor > least
-        ]
-        total = sum(weight for _, _, weight in likely)
-        return [(one, other, weight / total) for one, other, weight in likely]
 
     def tells(self, version: str, judges: Sequence[str]) -> dict[str, float]:
         """How much one more look of each judge is expected to say of what is truly met, in bits: over
@@ -613,6 +565,16 @@ def _counted_chances(
             chances = {chance: chance for part in parts for chance, _ in part}
             same[place] = reached(counted.shape, parts, chances)
         yield weight * same[place]
+
+
+def _yes_by_member(
+    bank: Bank[ItemAssumption], found: _Version, yes_no: Sequence[Key], bad: Collection[Key]
+) -> Iterator[tuple[float, dict[Key, float]]]:
+    """P(yes) of each yes/no item that applies, by every member, with its weight."""
+    applying = [key for key in yes_no if found.away.get(key, 0) <= 0]
+    for index, weight in bank.weights.items():
+        met = {key: found.items[key][index].met for key in applying}
+        yield weight, {key: 1.0 - chance if key in bad else chance for key, chance in met.items()}
 
 
 def _met(bank: Bank[ItemAssumption], beliefs: Mapping[int, ItemBelief]) -> float:

@@ -9,10 +9,12 @@ how probable the outcome is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from math import prod
 from typing import Final, TypeAlias
 
+from honestone.core.belief.contract import ContractModel, Odds
 from honestone.core.belief.counting import coins, counts_of
 from honestone.core.judging.rubric import Key
 
@@ -20,48 +22,70 @@ from honestone.core.judging.rubric import Key
 _MOST: Final = 512
 # Less probable outcomes do not count.
 _LEAST: Final = 1e-7
-
+# Pairs of assumptions that are less probable than this share of the likeliest do not count.
+_LEAST_PAIR: Final = 1e-3
 # Probabilities that differ by less are equal.
 _EQUAL: Final = 1e-9
 
 # How many items of each kind are yes.
 Outcome: TypeAlias = tuple[int, ...]
+# P(yes) of the items of each kind.
+_Rows: TypeAlias = tuple[tuple[float, ...], ...]
 
 
 class Outcomes:
-    """Ask `chance`. `kinds`: the yes/no items that apply, those together of which only the number of
-    yes matters. `met`: P(contract met) where each of them is yes (1) or no (0).
+    """Ask `chance`. `scored`: what is believed of every item under each assumption about marks on a
+    scale, and how probable that assumption is; what is said there of yes/no items does not count.
     """
 
     def __init__(
-        self, kinds: Iterable[Sequence[Key]], met: Callable[[Mapping[Key, float]], float]
+        self, contract: ContractModel, scored: Sequence[tuple[float, Mapping[Key, Odds | None]]]
     ) -> None:
-        self._kinds = [tuple(keys) for keys in kinds]
-        self._met = met
+        self._contract = contract
+        self._scored = scored
+        self._kinds = contract.kinds(scored[0][1])
         self._known: dict[Outcome, float] = {}
 
-    @property
-    def are_few(self) -> bool:
-        return prod([len(keys) + 1 for keys in self._kinds]) <= _MOST
-
-    def chance(self, members: Iterable[tuple[float, Mapping[Key, float]]]) -> float:
-        """P(contract met) over all assumptions: each with its probability, and with P(yes) of each
-        item if it is so.
+    def chance(self, members: Iterable[tuple[float, Mapping[Key, Odds | None]]]) -> float:
+        """P(contract met) over all assumptions about yes/no items: each with its probability, and
+        with P(yes) of each of them if it is so.
         """
         # Many assumptions say the same of every item.
-        alike: dict[tuple[tuple[float, ...], ...], float] = {}
-        for weight, yes in members:
-            rows = tuple([tuple([yes[key] for key in keys]) for keys in self._kinds])
+        alike: dict[_Rows, float] = {}
+        for weight, odds in members:
+            rows = tuple([tuple([_yes(odds[key]) for key in keys]) for keys in self._kinds])
             alike[rows] = alike.get(rows, 0.0) + weight
+        are_few = prod([len(keys) + 1 for keys in self._kinds]) <= _MOST
+        return self._by_outcomes(alike) if are_few else self._by_pairs(alike)
+
+    def _by_outcomes(self, members: Mapping[_Rows, float]) -> float:
         found: dict[Outcome, float] = {}
-        for rows, weight in alike.items():
+        for rows, weight in members.items():
             for outcome, share in _every_outcome(rows):
                 found[outcome] = found.get(outcome, 0.0) + weight * share
         likely = {outcome: share for outcome, share in found.items() if share > _LEAST}
         self._know(likely)
-        # Probabilities of many assumptions do not sum to 1 exactly, and what code answers is exact.
         met = sum([share * self._known[outcome] for outcome, share in likely.items()])
-        return met / sum(alike.values())
+        # Probabilities of many assumptions do not sum to 1 exactly, and what code answers is exact.
+        return met / sum(members.values())
+
+    def _by_pairs(self, members: Mapping[_Rows, float]) -> float:
+        pairs = [
+            (weight * share, rows, odds)
+            for (rows, weight), (share, odds) in product(members.items(), self._scored)
+        ]
+        least = _LEAST_PAIR * max([weight for weight, _, _ in pairs])
+        total = met = 0.0
+        for weight, rows, odds in pairs:
+            if weight >= least:
+                yes = {
+                    key: chance
+                    for keys, row in zip(self._kinds, rows, strict=True)
+                    for key, chance in zip(keys, row, strict=True)
+                }
+                total += weight
+                met += weight * self._contract.probability({**odds, **yes})
+        return met / total
 
     def _know(self, outcomes: Iterable[Outcome]) -> None:
         """Works these out, row by row: a row differs in the number of the largest kind alone."""
@@ -97,12 +121,19 @@ class Outcomes:
                 for keys, count in zip(self._kinds, outcome, strict=True)
                 for place, key in enumerate(keys)
             }
-            self._known[outcome] = self._met(yes)
+            self._known[outcome] = sum(
+                [w * self._contract.probability({**odds, **yes}) for w, odds in self._scored]
+            )
         return self._known[outcome]
 
 
-def _every_outcome(rows: Iterable[Sequence[float]]) -> list[tuple[Outcome, float]]:
-    """Every number of yes of each kind, with its probability. `rows`: P(yes) of the items of each."""
+def _yes(odds: Odds | None) -> float:
+    assert isinstance(odds, float)
+    return odds
+
+
+def _every_outcome(rows: _Rows) -> list[tuple[Outcome, float]]:
+    """Every number of yes of each kind, with its probability."""
     found: list[tuple[Outcome, float]] = [((), 1.0)]
     for chances in rows:
         first, shares = coins(dict(counts_of(chances)))

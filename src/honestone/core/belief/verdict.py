@@ -425,19 +425,10 @@ class TextBelief:
     def _mixed(self) -> float:
         if self.signature is not None:
             return plain_chance(*self.signature)
-        if self._outcomes is not None:
-            return self._outcomes.chance(
-                [(weight, self._yes(one)) for one, weight in self._assumed.items()]
-            )
-        pairs = [
-            (weight * share_of_scores, one, scored)
-            for (one, weight), (share_of_scores, scored) in product(
-                self._assumed.items(), self._score_members
-            )
-        ]
-        likely = [pair for pair in pairs if pair[0] > NEGLIGIBLE] or pairs
-        total = sum([weight for weight, _, _ in likely])
-        return sum([weight * self._under(one, scored) for weight, one, scored in likely]) / total
+        _, scored = self._score_members[0]
+        return self._outcomes.chance(
+            [(weight, self._odds(one, scored)) for one, weight in self._assumed.items()]
+        )
 
     def under(self, assumption: Assumption) -> float:
         """P(contract met) if an assumption is so; scores of anchored items count by their own
@@ -448,34 +439,23 @@ class TextBelief:
             return bounds
         # It says nothing of marks on a scale.
         key = assumption if self.tallies else ANY
-        if key not in self._unders:
-            self._unders[key] = self._under_all_scores(key)
-        return self._unders[key]
-
-    def _under_all_scores(self, assumption: Assumption) -> float:
-        if self.signature is None and self._outcomes is not None:
-            return self._outcomes.chance([(1.0, self._yes(assumption))])
-        return sum(
-            [weight * self._under(assumption, scored) for weight, scored in self._score_members]
-        )
+        if key in self._unders:
+            return self._unders[key]
+        if self.signature is None:
+            _, scored = self._score_members[0]
+            found = self._outcomes.chance([(1.0, self._odds(key, scored))])
+        else:
+            shape, parts = self.signature
+            met = {one.history: met_odds(key, one.history) for one in self.tallies}
+            found = reached(shape, parts, met)
+        self._unders[key] = found
+        return found
 
     @cached_property
-    def _outcomes(self) -> Outcomes | None:
-        """What its yes/no items may come to; None where there are too many."""
-        contract = self._shape.contract
-        odds = [(weight, self._odds(ANY, scored)) for weight, scored in self._score_members]
-
-        def met(yes: Mapping[Key, float]) -> float:
-            return sum([weight * contract.probability({**one, **yes}) for weight, one in odds])
-
-        outcomes = Outcomes(contract.kinds(odds[0][1]), met)
-        return outcomes if outcomes.are_few else None
-
-    def _yes(self, assumption: Assumption) -> dict[Key, float]:
-        """P(yes) of each yes/no item that applies, under one assumption."""
-        by_history = {one.history: met_odds(assumption, one.history) for one in self.tallies}
-        met = {key: by_history[self.history(key)] for key in self._yes_no}
-        return {key: 1.0 - p if key in self._bad else p for key, p in met.items()}
+    def _outcomes(self) -> Outcomes:
+        """What its yes/no items may come to."""
+        scored = [(weight, self._odds(ANY, scored)) for weight, scored in self._score_members]
+        return Outcomes(self._shape.contract, scored)
 
     @property
     def is_by_score(self) -> bool:
@@ -608,14 +588,6 @@ class TextBelief:
         if self._counted is None or self._known or self._gone:
             return None
         return self._counted.shape, self._counted.parts_by_history(self.history)
-
-    def _under(self, assumption: Assumption, scored: ScoredItems) -> float:
-        if self.signature is None:
-            return self._shape.contract.probability(self._odds(assumption, scored))
-        shape, parts = self.signature
-        return reached(
-            shape, parts, {one.history: met_odds(assumption, one.history) for one in self.tallies}
-        )
 
     def _odds(self, assumption: Assumption, scored: ScoredItems) -> dict[Key, Odds | None]:
         found: dict[Key, Odds | None] = {}
