@@ -171,14 +171,13 @@ def test_what_code_says_is_known_and_is_asked_again_after_an_edit() -> None:
 def test_one_item_on_a_scale_makes_yes_or_no_items_no_less_sure(
     lists: int, scales: int, looks: int
 ) -> None:
-    """The weights of what may be so sum to 1, however many assumptions the two kinds have together."""
+    """What is improbable of both kinds together is not taken for unmet."""
     names = [f"y{n}" for n in range(lists)], [f"s{n}" for n in range(scales)]
     mixed = rubric(*map(yes_no, names[0]), *map(percent, names[1]), threshold=1, floor=0)
     found = beliefs(mixed)
     answers = {**dict.fromkeys(names[0], True), **dict.fromkeys(names[1], 100)}
     for turn in range(looks):
         found.see("v0", JUDGES[turn % 3], look(JUDGES[turn % 3], answers))
-    assert sum(weight for _, _, weight in found._members()) == pytest.approx(1)
     # A bar of one point is met whatever the judges' errors are.
     assert looks == 0 or found.probability("v0") > 0.9
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.core.strategies import ballots, checklist, group, percent, rubric, rubrics, yes_no
@@ -34,20 +35,27 @@ def odds_of(draw: st.DrawFn, of: Rubric) -> dict[Key, Odds | None]:
 
 
 @given(rubrics(), st.data())
-def test_by_outcomes_it_is_what_it_is_under_each_assumption(
+def test_it_is_the_sum_over_every_answer_under_each_assumption(
     of: Rubric, data: st.DataObject
 ) -> None:
-    """The mean over assumptions of the probability under each."""
+    """Each way of answering, one by one, with the probability that each assumption gives it."""
     model = ContractModel(of, margin=0.0)
     base = data.draw(odds_of(of))
     yes_no_keys = [key for key, one in base.items() if isinstance(one, float)]
+    assume(len(yes_no_keys) <= 6)
     members = [
         (weight, {key: data.draw(chances) for key in yes_no_keys}) for weight in (0.5, 0.3, 0.2)
     ]
-    outcomes = Outcomes(model, [(1.0, base)])
-    directly = sum(weight * model.probability({**base, **yes}) for weight, yes in members)
-    has_scales = any(isinstance(one, tuple) for one in base.values())
-    assert outcomes.chance(members) == pytest.approx(directly, abs=0.02 if has_scales else 1e-6)
+    directly = 0.0
+    for answers in product((0.0, 1.0), repeat=len(yes_no_keys)):
+        yes = dict(zip(yes_no_keys, answers, strict=True))
+        share = sum(
+            weight * prod(p if yes[key] else 1 - p for key, p in odds.items())
+            for weight, odds in members
+        )
+        directly += share * model.probability({**base, **yes})
+    found = Outcomes(model, [(1.0, base)]).chance(members)
+    assert found == pytest.approx(directly, abs=1e-4)
 
 
 def test_items_of_one_kind_count_alike_and_others_do_not() -> None:

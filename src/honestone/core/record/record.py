@@ -440,7 +440,6 @@ class SuiteRecord:
         every = tried.deciding(range(1, case.case.attempts + 1))
         needed = len(every) if rule is AttemptRule.PASS_HAT_K else 1
         attempts = [self._of_attempt(case, tried, *one) for one in every.items()]
-        is_down = case.result.status is Status.TARGET_ERROR
         return replace(
             answers,
             text="",
@@ -448,7 +447,7 @@ class SuiteRecord:
             is_turned=is_turned(case.case),
             rule=str(rule),
             needed=needed,
-            attempts=() if is_down else tuple(attempts),
+            attempts=tuple(attempts) if any(one.text for one in attempts) else (),
         )
 
     def _of_attempt(
