@@ -242,7 +242,7 @@ def _known_trouble(
     if status not in (400, 413, 422):
         return None
     if _FILTERED.search(f"{details.code} {details.message}"):
-        from honestone.core.reading.stops import ANOTHER_JUDGE
+        from honestone.adapters.judges.stops import ANOTHER_JUDGE
 
         return CallFailed(f"content filter: {words}", hint=ANOTHER_JUDGE)
     return _overflow(details, words, status, model)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from honestone.adapters.judges.stops import StoppedReply, stop_of
 from honestone.core.artifact import Version
 from honestone.core.judging.ballot import AskedCriterion, Question
 from honestone.core.judging.images import images_to_send
@@ -16,7 +17,6 @@ from honestone.core.judging.rubric import Item, Key
 from honestone.core.reading.evidence import mentions_any
 from honestone.core.reading.json_schema import JsonSchema
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
-from honestone.core.reading.stops import StoppedReply, stop_of
 from honestone.ports import (
     REASKS,
     CallFailed,

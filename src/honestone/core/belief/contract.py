@@ -105,6 +105,7 @@ class ContractModel:
             for one, _ in rubric.walk()
             if any(item.check is not None or item.anchors is not None for item in one.items)
         }
+        self._kinds = dict(_kinds_of(self.top, ""))
         self._marks_known: dict[Hashable, Sequence[Atom] | None] = {}
         self._marked = [node for node in leaves(self.top) if node.id in marked]
         self._shapes = {
@@ -154,10 +155,6 @@ class ContractModel:
             if isinstance(odds[key], float):
                 kinds.setdefault(kind, []).append(key)
         return list(kinds.values())
-
-    @cached_property
-    def _kinds(self) -> dict[Key, Hashable]:
-        return dict(_kinds_of(self.top, ""))
 
     def applies(self, away: Collection[Key]) -> bool:
         """Whether anything that carries weight applies where these items do not."""

@@ -10,7 +10,7 @@ how probable the outcome is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Final, TypeAlias
 
@@ -78,13 +78,8 @@ class Outcomes:
         total = met = 0.0
         for weight, rows, odds in pairs:
             if weight >= least:
-                yes = {
-                    key: chance
-                    for keys, row in zip(self._kinds, rows, strict=True)
-                    for key, chance in zip(keys, row, strict=True)
-                }
                 total += weight
-                met += weight * self._contract.probability({**odds, **yes})
+                met += weight * self._contract.probability({**odds, **self._by_key(rows)})
         return met / total
 
     def _know(self, outcomes: Iterable[Outcome]) -> None:
@@ -107,8 +102,7 @@ class Outcomes:
         if len(row) <= 2:
             return
         if abs(first - last) < _EQUAL:
-            for outcome in row[1:-1]:
-                self._known.setdefault(outcome, first)
+            self._known |= dict.fromkeys(row, first)
             return
         middle = len(row) // 2
         self._know_row(row[: middle + 1])
@@ -116,15 +110,15 @@ class Outcomes:
 
     def _if(self, outcome: Outcome) -> float:
         if outcome not in self._known:
-            yes = {
-                key: float(place < count)
-                for keys, count in zip(self._kinds, outcome, strict=True)
-                for place, key in enumerate(keys)
-            }
+            counted = zip(self._kinds, outcome, strict=True)
+            yes = self._by_key([1.0] * n + [0.0] * (len(keys) - n) for keys, n in counted)
             self._known[outcome] = sum(
                 [w * self._contract.probability({**odds, **yes}) for w, odds in self._scored]
             )
         return self._known[outcome]
+
+    def _by_key(self, rows: Iterable[Sequence[float]]) -> dict[Key, float]:
+        return dict(zip(chain(*self._kinds), chain(*rows), strict=True))
 
 
 def _yes(odds: Odds | None) -> float:

@@ -409,8 +409,7 @@ def rounds_used_up(state: LoopState) -> Stop:
         done = state.limits.rounds
         rounds = "1 round is" if done == 1 else f"{done} rounds are"
         return Stop(result=Result.ROUND_LIMIT, reason=f"{rounds} done")
-    stale = state.limits.patience
-    rounds = "1 round" if stale == 1 else f"{stale} rounds"
+    rounds = "1 round" if state.limits.patience == 1 else f"{state.limits.patience} rounds"
     return Stop(result=Result.PLATEAU, reason=f"{rounds} without progress")
 
 
